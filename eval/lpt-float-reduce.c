@@ -149,6 +149,28 @@ lpt_float_reduction_sums (const LptFloatReduction *r,
   return cols;
 }
 
+/* Lines that follow each other in memory, a block of them at a time. */
+static void
+run_lines (const LptFloatReduction *r,
+           const LptFloatKernel    *kernel,
+           const float             *x,
+           float                   *y,
+           gsize                    from,
+           gsize                    to)
+{
+  const double first = lpt_reduction_first (r->op);
+  double sums[PIECE];
+  gsize n, i;
+
+  for (; from < to; from += n)
+    {
+      n = MIN (PIECE, to - from);
+      kernel->reduce_lines (r->reduce, n, r->length, x + from * r->length, r->length, sums);
+      for (i = 0; i < n; i++)
+        y[from + i] = (float) lpt_reduction_end (r->op, join (r->reduce, first, sums[i]), r->each);
+    }
+}
+
 void
 lpt_float_reduction_run (const LptFloatReduction *r,
                          const LptFloatKernel    *kernel,
@@ -159,6 +181,11 @@ lpt_float_reduction_run (const LptFloatReduction *r,
 {
   gsize unit, cols, c;
 
+  if (r->lines && r->times == 1 && (r->n_kept == 0 || (r->n_kept == 1 && r->kept_strides[0] == (gint64) r->length)))
+    {
+      run_lines (r, kernel, x, y, from, to);
+      return;
+    }
   for (unit = from; unit < to; unit++)
     {
       double sums[PIECE];

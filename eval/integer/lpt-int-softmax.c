@@ -152,6 +152,28 @@ softmax_micro (const Softmax *sm,
     row_put (row, i, code_of (sm, &share, row_at (row, i) - row->greatest));
 }
 
+/* code_of() is plain_code() of the exponential: none is negative, and no product reaches 2^62. */
+static gboolean
+is_plain (const Softmax *sm,
+          const Share   *share)
+{
+  const gint shift = 31 - sm->from_q0.s;
+
+  return !share->to_8_bits && sm->from_q0.rounding == LPT_REQUANT_SINGLE && shift >= 1 && shift <= 62 && share->over >= 0;
+}
+
+static inline gint32
+plain_code (const Softmax *sm,
+            const Share   *share,
+            gint32         e)
+{
+  const gint shift = 31 - sm->from_q0.s;
+  const gint32 p = lpt_requant_rdbpot ((gint32) (((gint64) share->scale * e + (1 << 30)) >> 31), share->over);
+  const gint64 q = (((gint64) p * sm->from_q0.m + ((gint64) 1 << (shift - 1))) >> shift) + sm->y.zero;
+
+  return q < sm->y.lo ? sm->y.lo : q > sm->y.hi ? sm->y.hi : (gint32) q;
+}
+
 /* Codes by -d in [@from, @to), all within reach: the same in one loop. */
 static void
 codes_of (const Softmax *sm,
@@ -160,25 +182,32 @@ codes_of (const Softmax *sm,
           gint           to,
           gint32        *codes)
 {
-  const gint32 *exps = sm->fixed, scale = share->scale, m = sm->from_q0.m, zero = sm->y.zero, lo = sm->y.lo,
-               hi = sm->y.hi;
-  const gint over = share->over, shift = 31 - sm->from_q0.s;
+  const gint32 *exps = sm->fixed;
+  const gboolean plain = is_plain (sm, share);
   gint d;
 
-  if (share->to_8_bits || sm->from_q0.rounding != LPT_REQUANT_SINGLE || shift < 1 || shift > 62 || over < 0)
-    {
-      for (d = from; d < to; d++)
-        codes[d] = code_of (sm, share, -d);
-      return;
-    }
-  for (d = from; d < to; d++)
-    {
-      /* None is negative, and no product reaches 2^62. */
-      gint32 p = lpt_requant_rdbpot ((gint32) (((gint64) scale * exps[d] + (1 << 30)) >> 31), over);
-      gint64 q = (((gint64) p * m + ((gint64) 1 << (shift - 1))) >> shift) + zero;
+  for (d = from; d < to && !plain; d++)
+    codes[d] = code_of (sm, share, -d);
+  for (d = from; d < to && plain; d++)
+    codes[d] = plain_code (sm, share, exps[d]);
+}
 
-      codes[d] = q < lo ? lo : q > hi ? hi : (gint32) q;
-    }
+void
+lpt_int_softmax_some (const LptIntOp *op,
+                      gint64          sum,
+                      gsize           n,
+                      const guint8   *distances,
+                      gint32         *codes)
+{
+  const Softmax *sm = (const Softmax *) op;
+  const Share share = share_of (sm, sum);
+  const gboolean plain = is_plain (sm, &share);
+  gsize i;
+
+  for (i = 0; i < n && !plain; i++)
+    codes[i] = code_of (sm, &share, -(gint32) distances[i]);
+  for (i = 0; i < n && plain; i++)
+    codes[i] = plain_code (sm, &share, sm->fixed[distances[i]]);
 }
 
 #define STEP 16

@@ -25,5 +25,7 @@ typedef struct
 void lpt_int_softmax_rule (const LptIntOp *op, LptIntSoftmaxRule *rule);
 /* Codes by max - q up to @reach, which is at most 255, of a row whose exponentials have this sum. */
 void lpt_int_softmax_codes (const LptIntOp *op, gint64 sum, gint reach, gint32 *codes);
+/* The same of @n elements, each with its max - q. */
+void lpt_int_softmax_some (const LptIntOp *op, gint64 sum, gsize n, const guint8 *distances, gint32 *codes);
 /* Rows [@from, @to) of those along the axis, inner axes first. */
 void lpt_int_softmax_rows (const LptIntOp *op, const LptIntArray *x, const LptIntArray *y, gint64 from, gint64 to);

@@ -3,7 +3,8 @@
  * In float32: exponentials come from a table by the distance to the greatest code; several rows side by side, each
  * summed from its first element to its last as the plain op does it. Where the axis is not the last one, a block of
  * rows is neighbours in memory.
- * In fixed point each row has a table from its codes to the results. Other rules run row by row as the plain op does.
+ * In fixed point each row has a table from its codes to the results, if it has more elements than distances; else each
+ * element is computed. Other rules run row by row as the plain op does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -158,6 +159,26 @@ sum_row (const guint8 *x,
   return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
+/* The row of few elements, none more than 255 below @greatest. */
+static void
+run_few (const Softmax *p,
+         const guint8  *from,
+         gsize          step,
+         guint8         greatest,
+         gint64         sum,
+         guint8        *to)
+{
+  guint8 distances[256];
+  gint32 codes[256];
+  gsize i;
+
+  for (i = 0; i < p->n; i++)
+    distances[i] = (guint8) (greatest - (from[i * step] ^ p->flip));
+  lpt_int_softmax_some (p->op, sum, p->n, distances, codes);
+  for (i = 0; i < p->n; i++)
+    to[i * step] = (guint8) codes[i];
+}
+
 /* In fixed point, one row after the other. */
 static void
 run_fixed (const Softmax *p,
@@ -185,6 +206,11 @@ run_fixed (const Softmax *p,
         {
           find_range (from, p->n, b->step, p->flip, &greatest, &least);
           sum = sum_row (from, p->n, b->step, p->flip, p->rule.rounded, greatest);
+        }
+      if (p->n <= (gsize) (greatest - least))
+        {
+          run_few (p, from, b->step, greatest, sum, to);
+          continue;
         }
       lpt_int_softmax_codes (p->op, sum, greatest - least, codes);
       for (d = 0; d <= greatest - least; d++)

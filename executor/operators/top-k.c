@@ -75,8 +75,8 @@ lpt_prepare_top_k (LptProgram   *program,
   lpt_program_set_form (op, &(LptOpForm) {
     .run = top_run, .params = t, .kernel = "top_k", .tasks = (t->lines + t->per_task - 1) / t->per_task,
     .workspace = ((gsize) t->n * sizeof (guint64) + 63) & ~(gsize) 63, .n_in = 1,
-    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED, .n_more = 1,
-    .more = { op->out[1] } });
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED,
+    .n_more = 1, .more = { op->out[1] } });
 
   return TRUE;
 }

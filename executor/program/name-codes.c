@@ -8,8 +8,8 @@
  * of the first of these. What the codes are called in between is of no matter: a Reinterpret takes the integers. The
  * graph is the program's own.
  *
- * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose, Gather,
- * Broadcast, Slice. They add nothing to the data, as Pad and SpaceToBatch do.
+ * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose,
+ * Gather, Broadcast, Slice. They add nothing to the data, as Pad and SpaceToBatch do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -13,7 +13,8 @@ static void
 check (GRand *rand,
        gint   round)
 {
-  const gint64 dims[3] = { g_rand_int_range (rand, 1, 4), g_rand_int_range (rand, 1, 300), g_rand_int_range (rand, 1, 40) };
+  const gint64 dims[3] = { g_rand_int_range (rand, 1, 4), g_rand_int_range (rand, 1, 300),
+                           g_rand_int_range (rand, 1, 40) };
   const gint axis = round % 3, n = g_rand_int_range (rand, 1, (gint) dims[axis] + 1);
   const gint64 count = dims[0] * dims[1] * dims[2];
   g_autofree char *text = g_strdup_printf (
@@ -58,9 +59,10 @@ test_order (void)
 
   for (c = 0; c < G_N_ELEMENTS (cases); c++)
     {
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[5]\n%%k = Const {5} : i64[]\n%%y = TopK(%%x, %%k) "
-                                               "{axis=0, mode=%s, sort=value, index_element_type=i64}\nResult(%%y)\n"
-                                               "Result(%%y.1)\n", cases[c].mode);
+      g_autofree char *text = g_strdup_printf (
+        "%%x = Parameter : f32[5]\n%%k = Const {5} : i64[]\n"
+        "%%y = TopK(%%x, %%k) {axis=0, mode=%s, sort=value, index_element_type=i64}\nResult(%%y)\nResult(%%y.1)\n",
+        cases[c].mode);
       g_autoptr (LptGraph) graph = fast_case_graph (text, "top-k-order");
       g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
       g_autoptr (GPtrArray) results = NULL;
