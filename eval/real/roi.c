@@ -177,7 +177,26 @@ typedef struct
   gint64 ny, nx;
 } Part;
 
-/* Mean or maximum over the samples of a part; samples more than one element outside count as 0. */
+/* Where sample (@iy, @ix) of a part lies; FALSE: more than one element outside, where samples are 0. */
+static inline gboolean
+place (const Image *image,
+       const Part  *part,
+       gint64       iy,
+       gint64       ix,
+       double      *y,
+       double      *x)
+{
+  *y = part->y + ((double) iy + 0.5) * part->h / (double) part->ny;
+  *x = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
+  if (!(*y >= -1 && *y <= (double) image->h && *x >= -1 && *x <= (double) image->w))
+    return FALSE;
+  *y = CLAMP (*y, 0, (double) (image->h - 1));
+  *x = CLAMP (*x, 0, (double) (image->w - 1));
+
+  return TRUE;
+}
+
+/* Mean or maximum over the samples of a part. */
 static float
 align_part (const Image *image,
             const float *plane,
@@ -190,16 +209,182 @@ align_part (const Image *image,
   for (iy = 0; iy < part->ny; iy++)
     for (ix = 0; ix < part->nx; ix++)
       {
-        double y = part->y + ((double) iy + 0.5) * part->h / (double) part->ny,
-               x = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
-        double v = 0;
+        double y, x, v = place (image, part, iy, ix, &y, &x) ? sample (image, plane, y, x) : 0;
 
-        if (y >= -1 && y <= (double) image->h && x >= -1 && x <= (double) image->w)
-          v = sample (image, plane, CLAMP (y, 0, (double) (image->h - 1)), CLAMP (x, 0, (double) (image->w - 1)));
         sum = max ? MAX (sum, v) : sum + v;
       }
 
   return (float) (max ? sum : sum / (double) (part->ny * part->nx));
+}
+
+/* What a sample reads, the same for all channels: its neighbours, -1 where it is 0. */
+typedef struct
+{
+  gint64 at[4];
+  double dy, dx;
+} Tap;
+
+/* Taps of a region that are found once; of more samples each channel finds its own. */
+#define MAX_TAPS 16384
+/* Channels side by side. */
+#define LANES 4
+
+typedef struct
+{
+  const Image *image;
+  gboolean     max;
+  gint64       rows, cols;       /* parts of a region */
+  Part         first;            /* of the region at hand: its corner and the size of a part */
+  Tap         *taps;             /* room for MAX_TAPS */
+  const float *woven;            /* the image by blocks of LANES channels, which are side by side; or NULL */
+} Align;
+
+static Part
+part_of (const Align *a,
+         gint64       py,
+         gint64       px)
+{
+  Part part = a->first;
+
+  part.y += (double) py * part.h;
+  part.x += (double) px * part.w;
+
+  return part;
+}
+
+static void
+find_taps (const Align *a)
+{
+  const Image *image = a->image;
+  gint64 py, px, iy, ix;
+  Tap *tap = a->taps;
+
+  for (py = 0; py < a->rows; py++)
+    for (px = 0; px < a->cols; px++)
+      {
+        const Part part = part_of (a, py, px);
+
+        for (iy = 0; iy < part.ny; iy++)
+          for (ix = 0; ix < part.nx; ix++, tap++)
+            {
+              double y, x;
+              gint64 y0, x0, y1, x1;
+
+              *tap = (Tap) { .at = { -1 } };
+              if (!place (image, &part, iy, ix, &y, &x))
+                continue;
+              y0 = (gint64) y, x0 = (gint64) x, y1 = MIN (y0 + 1, image->h - 1), x1 = MIN (x0 + 1, image->w - 1);
+              *tap = (Tap) { { y0 * image->w + x0, y0 * image->w + x1, y1 * image->w + x0, y1 * image->w + x1 },
+                             y - (double) y0, x - (double) x0 };
+            }
+      }
+}
+
+/* All parts of the region in @lanes channels that lie side by side in @plane; @lanes is a constant. The arithmetic is
+ * that of align_part(). */
+static inline void
+align_lanes (const Align *a,
+             gint64       lanes,
+             const float *plane,
+             float       *y)
+{
+  const gint64 parts = a->rows * a->cols, each = a->first.ny * a->first.nx;
+  const Tap *tap = a->taps;
+  gint64 p, i, j;
+
+  for (p = 0; p < parts; p++)
+    {
+      double sum[LANES];
+
+      for (j = 0; j < lanes; j++)
+        sum[j] = a->max ? -FLT_MAX : 0;
+      for (i = 0; i < each; i++, tap++)
+        {
+          const double dy = tap->dy, dx = tap->dx;
+          const float *v[4];
+          double x[LANES] = { 0 };
+
+          for (j = 0; j < 4 && tap->at[0] >= 0; j++)
+            v[j] = plane + tap->at[j] * lanes;
+          for (j = 0; j < lanes && tap->at[0] >= 0; j++)
+            x[j] = (1 - dy) * ((1 - dx) * v[0][j] + dx * v[1][j]) + dy * ((1 - dx) * v[2][j] + dx * v[3][j]);
+          for (j = 0; j < lanes; j++)
+            sum[j] = a->max ? MAX (sum[j], x[j]) : sum[j] + x[j];
+        }
+      for (j = 0; j < lanes; j++)
+        y[j * parts + p] = (float) (a->max ? sum[j] : sum[j] / (double) each);
+    }
+}
+
+/* The region of image @n, all channels. */
+static void
+align_region (const Align *a,
+              gint64       n,
+              float       *y)
+{
+  const Image *image = a->image;
+  const gint64 parts = a->rows * a->cols, plane = image->h * image->w, blocks = (image->c + LANES - 1) / LANES;
+  gint64 c = 0, p;
+
+  if (a->first.ny > MAX_TAPS || a->first.nx > MAX_TAPS || a->first.ny * a->first.nx > MAX_TAPS / parts)
+    {
+      for (; c < image->c; c++)
+        for (p = 0; p < parts; p++)
+          {
+            const Part part = part_of (a, p / a->cols, p % a->cols);
+
+            *y++ = align_part (image, plane_of (image, n, c), &part, a->max);
+          }
+      return;
+    }
+  find_taps (a);
+  for (; a->woven != NULL && c + LANES <= image->c; c += LANES)
+    align_lanes (a, LANES, a->woven + (n * blocks * LANES + c) * plane, y + c * parts);
+  for (; c < image->c; c++)
+    align_lanes (a, 1, plane_of (image, n, c), y + c * parts);
+}
+
+/* Blocks of LANES channels, whole ones only. */
+static void
+weave (const Image *image,
+       float       *to)
+{
+  const gint64 plane = image->h * image->w, blocks = (image->c + LANES - 1) / LANES;
+  gint64 n, c, i;
+
+  for (n = 0; n < image->n; n++)
+    for (c = 0; c < image->c; c++)
+      {
+        const float *from = plane_of (image, n, c);
+        float *block = to + (n * blocks + c / LANES) * LANES * plane + c % LANES;
+
+        for (i = 0; i < plane; i++)
+          block[i * LANES] = from[i];
+      }
+}
+
+/* Room for taps, and the image woven where there are enough regions for it. */
+static gboolean
+open_align (LptCall     *call,
+            const Image *image,
+            Align       *a,
+            GError     **error)
+{
+  const LptShape *out = &call->out[0].shape;
+  const gint64 plane = image->h * image->w, all = image->n * ((image->c + LANES - 1) / LANES) * LANES * plane;
+  float *woven;
+
+  *a = (Align) { .image = image, .rows = out->dims[2], .cols = out->dims[3],
+                 .taps = lpt_call_scratch (call, MAX_TAPS, sizeof (Tap), error) };
+  if (a->taps == NULL || image->c < LANES || out->dims[0] * out->dims[2] * out->dims[3] < image->n * plane / 4)
+    return a->taps != NULL;
+  woven = lpt_call_scratch (call, (gsize) all, sizeof (float), error);
+  if (woven == NULL)
+    return FALSE;
+  weave (image, woven);
+  a->woven = woven;
+
+  return TRUE;
 }
 
 gboolean
@@ -213,17 +398,20 @@ lpt_run_roi_align (LptCall *call,
   float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
   double before = a->aligned_mode == LPT_ROI_HALF_PIXEL ? 0.5 : 0,
          after = a->aligned_mode == LPT_ROI_ASYMMETRIC ? 0 : -0.5;
-  gint64 r, c, py, px, n;
   Image image;
+  Align align;
+  gint64 r, n;
 
-  if (y == NULL || !open_image (call, &image, error))
+  if (y == NULL || !open_image (call, &image, error) || !open_align (call, &image, &align, error))
     return FALSE;
-  for (r = 0; r < out->dims[0]; r++, rois += 4)
+  align.max = a->mode == LPT_ROI_ALIGN_MAX;
+  if (align.rows * align.cols == 0)
+    return TRUE;
+  for (r = 0; r < out->dims[0]; r++, rois += 4, y += image.c * align.rows * align.cols)
     {
       double x0 = (rois[0] + before) * a->spatial_scale + after, y0 = (rois[1] + before) * a->spatial_scale + after;
       double w = (rois[2] + before) * a->spatial_scale + after - x0,
              h = (rois[3] + before) * a->spatial_scale + after - y0;
-      gint64 nx, ny;
 
       if (!image_index (&image, (double) images[r], &n, error))
         return FALSE;
@@ -234,16 +422,10 @@ lpt_run_roi_align (LptCall *call,
         }
       w /= (double) out->dims[3];
       h /= (double) out->dims[2];
-      nx = a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (w), 1, 1 << 16);
-      ny = a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (h), 1, 1 << 16);
-      for (c = 0; c < image.c; c++)
-        for (py = 0; py < out->dims[2]; py++)
-          for (px = 0; px < out->dims[3]; px++)
-            {
-              const Part part = { y0 + (double) py * h, x0 + (double) px * w, h, w, ny, nx };
-
-              *y++ = align_part (&image, plane_of (&image, n, c), &part, a->mode == LPT_ROI_ALIGN_MAX);
-            }
+      align.first = (Part) { y0, x0, h, w,
+                             a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (h), 1, 1 << 16),
+                             a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (w), 1, 1 << 16) };
+      align_region (&align, n, y);
     }
 
   return TRUE;

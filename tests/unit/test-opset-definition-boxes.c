@@ -467,7 +467,46 @@ bilinear (const double *plane,
          + (y - y0) * ((x0 + 1 - x) * plane[y1 * w + x0] + (x - x0) * plane[y1 * w + x1]);
 }
 
-/* opset3 is opset9 with aligned_mode asymmetric. */
+enum { ROI_H = 5, ROI_W = 6, ROI_PH = 2, ROI_PW = 3, ROI_S = 2 };
+
+/* What the parts of @region are of one channel. */
+static void
+align_channel (const double *plane,
+               const double *region,
+               double        scale,
+               gint          mode,
+               gboolean      max,
+               double       *out)
+{
+  const double before = mode == 2 ? 0.5 : 0, behind = mode > 0 ? 0.5 : 0;
+  const double start_x = (region[0] + before) * scale - behind, start_y = (region[1] + before) * scale - behind;
+  double width = (region[2] - region[0]) * scale, height = (region[3] - region[1]) * scale;
+  gint part, i;
+
+  if (mode == 0)
+    {
+      width = fmax (width, 1);
+      height = fmax (height, 1);
+    }
+  for (part = 0; part < ROI_PH * ROI_PW; part++)
+    {
+      const gint py = part / ROI_PW, px = part % ROI_PW;
+      double sum = 0, most = -INFINITY;
+
+      for (i = 0; i < ROI_S * ROI_S; i++)
+        {
+          const double y = start_y + height / ROI_PH * (py + (i / ROI_S + 0.5) / ROI_S),
+                       x = start_x + width / ROI_PW * (px + (i % ROI_S + 0.5) / ROI_S),
+                       v = bilinear (plane, ROI_H, ROI_W, y, x);
+
+          sum += v;
+          most = fmax (most, v);
+        }
+      out[part] = max ? most : sum / (ROI_S * ROI_S);
+    }
+}
+
+/* opset3 is opset9 with aligned_mode asymmetric. Several images, channels and regions. */
 static void
 test_roi_align (void)
 {
@@ -476,44 +515,34 @@ test_roi_align (void)
 
   for (round = 0; round < rounds (80); round++)
     {
-      enum { H = 5, W = 6, PH = 2, PW = 2, S = 2 };
       g_autoptr (GString) text = g_string_new (NULL);
       const gint version = toss () ? 3 : 9, mode = version == 9 ? draw (0, 2) : 0;
-      const gboolean says = version == 9 && (mode > 0 || toss ());
-      const double x0 = draw (0, 8) / 2.0, y0 = draw (0, 6) / 2.0,
-                   region[4] = { x0, y0, x0 + draw (1, 8) / 2.0, y0 + draw (1, 8) / 2.0 };
-      const double scale = draw (1, 4) / 2.0, before = mode == 2 ? 0.5 : 0, behind = mode > 0 ? 0.5 : 0;
-      double start_x = (region[0] + before) * scale - behind, start_y = (region[1] + before) * scale - behind;
-      double width = (region[2] - region[0]) * scale, height = (region[3] - region[1]) * scale;
-      gint64 dims[4] = { 1, 1, PH, PW };
-      gint py, px, sy, sx;
+      const gboolean says = version == 9 && (mode > 0 || toss ()), max = toss ();
+      const gint64 channels = draw (1, 9), n = draw (1, 6);
+      const double scale = draw (1, 4) / 2.0;
+      double regions[6][4], images[6];
+      gint64 r, c;
 
-      if (mode == 0)
+      draw_reals (in_values, 2 * channels * ROI_H * ROI_W);
+      for (r = 0; r < n; r++)
         {
-          width = fmax (width, 1);
-          height = fmax (height, 1);
-        }
-      draw_reals (in_values, H * W);
-      for (py = 0; py < PH; py++)
-        for (px = 0; px < PW; px++)
-          {
-            double sum = 0;
+          const double x0 = draw (0, 8) / 2.0, y0 = draw (0, 6) / 2.0;
 
-            for (sy = 0; sy < S; sy++)
-              for (sx = 0; sx < S; sx++)
-                sum += bilinear (in_values, H, W, start_y + height / PH * (py + (sy + 0.5) / S),
-                                 start_x + width / PW * (px + (sx + 0.5) / S));
-            out_values[py * PW + px] = sum / (S * S);
-          }
-      add_const (text, "x", "f32", 4, (gint64[]) { 1, 1, H, W }, in_values);
-      add_const (text, "xr", "f32", 2, (gint64[]) { 1, 4 }, region);
-      g_string_append (text, "%i = Const {0} : i64[1]\n");
-      g_string_append_printf (text, "%%y = ROIAlign@%d(%%x, %%xr, %%i) {pooled_h=%d, pooled_w=%d, sampling_ratio=%d, spatial_scale=%g, mode=avg", version,
-                              PH, PW, S, scale);
+          memcpy (regions[r], (double[]) { x0, y0, x0 + draw (1, 8) / 2.0, y0 + draw (1, 8) / 2.0 }, sizeof regions[r]);
+          images[r] = draw (0, 1);
+          for (c = 0; c < channels; c++)
+            align_channel (in_values + ((gint64) images[r] * channels + c) * ROI_H * ROI_W, regions[r], scale, mode,
+                           max, out_values + (r * channels + c) * ROI_PH * ROI_PW);
+        }
+      add_const (text, "x", "f32", 4, (gint64[]) { 2, channels, ROI_H, ROI_W }, in_values);
+      add_const (text, "xr", "f32", 2, (gint64[]) { n, 4 }, regions[0]);
+      add_const (text, "i", "i64", 1, &n, images);
+      g_string_append_printf (text, "%%y = ROIAlign@%d(%%x, %%xr, %%i) {pooled_h=%d, pooled_w=%d, sampling_ratio=%d, "
+                              "spatial_scale=%g, mode=%s", version, ROI_PH, ROI_PW, ROI_S, scale, max ? "max" : "avg");
       if (says)
         g_string_append_printf (text, ", aligned_mode=%s", modes[mode]);
       g_string_append (text, "}\nResult(%y)\n");
-      expect_one (text, 4, dims, out_values, 1e-5, "f32");
+      expect_one (text, 4, (gint64[]) { n, channels, ROI_PH, ROI_PW }, out_values, 1e-5, "f32");
     }
 }
 
