@@ -1,7 +1,8 @@
 /* float-matmul.c - matrix products that stay real
  *
  * The sums run in the order of the plain ops, each step a fused multiply-add rounded once. Processors without fused
- * multiply-adds keep the plain ops.
+ * multiply-adds keep the plain ops. A second operand that is computed is packed anew in each run, unless a block of rows
+ * is all that meets it: then it is read once, where it lies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -122,6 +123,7 @@ typedef struct
   ptrdiff_t b_k, b_n;
   LptFloatSplit split;
   const float *packed;         /* one constant matrix; NULL: it is the second operand */
+  gboolean  in_place;          /* which is read where it lies */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
 
@@ -156,9 +158,10 @@ matmul_task (const MatMul    *p,
       const float *b = (const float *) (gconstpointer) data->in[1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
-      for (at = 0; at < t.n; at += PANEL)
+      for (at = 0; at < t.n && !p->in_place; at += PANEL)
         lpt_fgemm_pack (p->k, p->n, column + at, b, p->b_k, p->b_n, own + at * p->k);
-      t.b = own;
+      t.b = p->in_place ? b + column : own;
+      t.ldb = p->in_place ? p->n : 0;
     }
   for (; row < end; row += s->rows)
     {
@@ -308,13 +311,14 @@ lpt_prepare_float_matmul (LptProgram   *program,
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
       form.in[form.n_in++] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
+      p->in_place = !attrs->transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
     }
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
-  form.workspace = p->table + p->copies + (p->packed == NULL ? p->split.cols * k * sizeof (float) : 0);
+  form.workspace = p->table + p->copies + (p->packed == NULL && !p->in_place ? p->split.cols * k * sizeof (float) : 0);
 
   lpt_program_set_form (op, &form);
 

@@ -38,7 +38,8 @@ expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)
   return sum;
 }
 
-/* Rows at random places of memory that ends with the last element; the panels begin at column 16 of a wider matrix. */
+/* Rows at random places of memory that ends with the last element; the panels begin at column 16 of a wider matrix, and
+ * lie there or packed. */
 static bool
 check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t taps, unsigned forms)
 {
@@ -50,8 +51,9 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float));
   const float **rows = (const float **) (void *) region_place (taps * (m + 2) * sizeof *rows, sizeof *rows);
   Buffer y = buffer_new (m * ldy * sizeof (float));
-  LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, packed,
-                     { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
+  const bool in_place = taps == 1 && n % LPT_FGEMM_PANEL == 0 && !(forms & 4);
+  LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, in_place ? b + LPT_FGEMM_PANEL : packed,
+                     in_place ? all : 0, { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
                        forms % 3 == 1 ? factor : NULL }, (float *) y.data, ldy, forms & 16 };
   bool ok = true;
 
@@ -110,6 +112,10 @@ main (void)
         for (size_t n = 1; n <= 67 && ok; n += n < 34 ? 1 : 11)
           for (size_t taps = 1; taps <= 9 && ok; taps += 4, forms++)
             ok = check (&kernels[i], m, n, (m * 7 + n) % 23, taps, forms % 32);
+      /* Whole panels, which may lie unpacked. */
+      for (size_t m = 1; m <= 16 && ok; m++)
+        for (size_t n = 16; n <= 272 && ok; n += 32, forms++)
+          ok = check (&kernels[i], m, n, m + n % 5, 1, forms % 32);
       test_report (ok, "%s", kernels[i].name);
     }
 

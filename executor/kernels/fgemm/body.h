@@ -36,8 +36,10 @@ LPT_TILE void
 block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
 {
   const float *const *a = t->a + row, *const *from = a;
-  const float *b = t->b + column * t->channels * t->taps;
-  size_t next = t->channels * t->taps * LPT_FGEMM_PANEL, parts = panels * PARTS, left = t->n - column;
+  const float *b = t->b + column * (t->ldb > 0 ? 1 : t->channels * t->taps);
+  size_t next = LPT_FGEMM_PANEL * (t->ldb > 0 ? 1 : t->channels * t->taps);
+  size_t step = t->ldb > 0 ? t->ldb : LPT_FGEMM_PANEL;
+  size_t parts = panels * PARTS, left = t->n - column;
   V acc[SUMS];
 
   LPT_TILE_UNROLL
@@ -56,7 +58,7 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
           __builtin_prefetch (t->end.residual + (row + r) * t->end.ldr + column + q * LPT_FGEMM_PANEL);
       }
   /* One loop over taps and channels, as most products have one tap. */
-  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += LPT_FGEMM_PANEL)
+  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += step)
     {
       V w[MAX_PANELS * PARTS];
 

@@ -37,7 +37,8 @@ typedef struct {
   size_t              m, n, channels, taps;
   const float *const *a;             /* [tap][a_rows]: where each row begins */
   size_t              a_rows, a_step;
-  const float        *b;
+  const float        *b;             /* packed; with ldb as it is, rows so far apart: n is whole panels, one tap */
+  size_t              ldb;           /* 0: packed */
   LptFgemmEnd         end;
   float              *y;
   size_t              ldy;
