@@ -15,7 +15,7 @@
  *
  * Refused when
  *   - an interval is not constant, or the number of levels is not supported;
- *   - it stands on weights: the operation that reads them does this;
+ *   - it stands on weights: the operation that reads them does this. A constant that a Concat joins with data is none;
  *   - the list of types is empty (consumers disagree), absent, or has no type for the levels;
  *   - its output is integer already and of the right type, or no chain follows;
  *   - the channel axis is dynamic and the interval is per channel;
@@ -203,6 +203,24 @@ leave (LptRewriter *rw,
   return fq != given;
 }
 
+/* Constants that a Concat joins with data, as a state that begins with zeros: they are data, too. */
+static gboolean
+is_part_of_data (LptNode *fq)
+{
+  guint i, k;
+
+  for (i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
+    {
+      LptNode *reader = lpt_value_use (&fq->out[0], i)->node;
+
+      for (k = 0; k < reader->n_in && reader->op == LPT_OP_CONCAT; k++)
+        if (!lpt_value_is_constant_path (lpt_node_in (reader, k)))
+          return TRUE;
+    }
+
+  return FALSE;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
@@ -223,7 +241,7 @@ rewrite (LptRewriter *rw,
   if (!lpt_quantize_is_supported (fq))
     return lpt_rewriter_decline (rw, fq, "an interval of the FakeQuantize is not constant");
   fq = fuse_convert (rw, fq);
-  if (lpt_value_is_constant_path (lpt_node_in (fq, 0)))
+  if (lpt_value_is_constant_path (lpt_node_in (fq, 0)) && !is_part_of_data (fq))
     return fq != given;
   box = lpt_box (fq->graph, fq->out[0].mark.precisions);
   if (box == NULL || box->types.n == 0)
