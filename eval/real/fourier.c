@@ -41,6 +41,14 @@ make_roots (LptCall *call,
   return roots;
 }
 
+/* By the formula alone: the language's own product looks for infinities. */
+static inline Number
+times (Number a,
+       Number b)
+{
+  return CMPLX (creal (a) * creal (b) - cimag (a) * cimag (b), creal (a) * cimag (b) + cimag (a) * creal (b));
+}
+
 /* y = transform of the @n numbers x[0], x[step], ...; the line that it is part of has @whole. */
 static void
 transform (const Number *x,
@@ -52,6 +60,17 @@ transform (const Number *x,
 {
   gint64 half = n / 2, turn = whole / n;
 
+  if (n == 1)
+    {
+      y[0] = x[0];
+      return;
+    }
+  if (n == 2)
+    {
+      y[0] = x[0] + x[step];
+      y[1] = x[0] - x[step];
+      return;
+    }
   if (n % 2 != 0)
     {
       for (gint64 k = 0; k < n; k++)
@@ -59,7 +78,7 @@ transform (const Number *x,
           Number sum = 0;
 
           for (gint64 j = 0, at = 0; j < n; j++, at = (at + k) % n)
-            sum += x[j * step] * roots[at * turn];
+            sum += times (x[j * step], roots[at * turn]);
           y[k] = sum;
         }
       return;
@@ -68,7 +87,7 @@ transform (const Number *x,
   transform (x + step, 2 * step, y + half, half, roots, whole);
   for (gint64 k = 0; k < half; k++)
     {
-      Number even = y[k], odd = y[half + k] * roots[k * turn];
+      Number even = y[k], odd = times (y[half + k], roots[k * turn]);
 
       y[k] = even + odd;
       y[half + k] = even - odd;
