@@ -10,13 +10,10 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-roi-align.h"
 #include "ir/scalar/lpt-loop.h"
 
-typedef struct
-{
-  const float *x;
-  gint64       n, c, h, w;
-} Image;
+typedef LptRoiImage Image;
 
 static gboolean
 open_image (LptCall *call,
@@ -55,28 +52,6 @@ image_index (const Image *image,
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a region is of image %g of %" G_GINT64_FORMAT, index, image->n);
 
   return FALSE;
-}
-
-static const float *
-plane_of (const Image *image,
-          gint64       n,
-          gint64       c)
-{
-  return image->x + (n * image->c + c) * image->h * image->w;
-}
-
-/* Bilinear between the neighbours, which are inside. */
-static double
-sample (const Image *image,
-        const float *plane,
-        double       y,
-        double       x)
-{
-  gint64 y0 = (gint64) y, x0 = (gint64) x, y1 = MIN (y0 + 1, image->h - 1), x1 = MIN (x0 + 1, image->w - 1);
-  double dy = y - (double) y0, dx = x - (double) x0;
-
-  return (1 - dy) * ((1 - dx) * plane[y0 * image->w + x0] + dx * plane[y0 * image->w + x1])
-         + dy * ((1 - dx) * plane[y1 * image->w + x0] + dx * plane[y1 * image->w + x1]);
 }
 
 /* --- ROIPooling --- */
@@ -123,7 +98,7 @@ bilinear_part (const Image *image,
   double x = parts_w > 1 ? (double) px * (box[2] - box[0]) * right / (double) (parts_w - 1) + box[0] * right
                          : 0.5 * (box[0] + box[2]) * right;
 
-  return y >= 0 && y <= bottom && x >= 0 && x <= right ? (float) sample (image, plane, y, x) : 0;
+  return y >= 0 && y <= bottom && x >= 0 && x <= right ? (float) lpt_roi_sample (image, plane, y, x) : 0;
 }
 
 gboolean
@@ -161,7 +136,7 @@ lpt_run_roi_pooling (LptCall *call,
       for (c = 0; c < image.c; c++)
         for (py = 0; py < out->dims[2]; py++)
           for (px = 0; px < out->dims[3]; px++)
-            *y++ = (a->method == LPT_ROI_MAX ? max_part : bilinear_part) (&image, plane_of (&image, n, c), box, py, px,
+            *y++ = (a->method == LPT_ROI_MAX ? max_part : bilinear_part) (&image, lpt_roi_plane (&image, n, c), box, py, px,
                                                                           out->dims[2], out->dims[3]);
     }
 
@@ -170,218 +145,26 @@ lpt_run_roi_pooling (LptCall *call,
 
 /* --- ROIAlign --- */
 
-/* A part of a region: @ny rows of @nx samples. */
-typedef struct
-{
-  double y, x, h, w;
-  gint64 ny, nx;
-} Part;
-
-/* Where sample (@iy, @ix) of a part lies; FALSE: more than one element outside, where samples are 0. */
-static inline gboolean
-place (const Image *image,
-       const Part  *part,
-       gint64       iy,
-       gint64       ix,
-       double      *y,
-       double      *x)
-{
-  *y = part->y + ((double) iy + 0.5) * part->h / (double) part->ny;
-  *x = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
-  if (!(*y >= -1 && *y <= (double) image->h && *x >= -1 && *x <= (double) image->w))
-    return FALSE;
-  *y = CLAMP (*y, 0, (double) (image->h - 1));
-  *x = CLAMP (*x, 0, (double) (image->w - 1));
-
-  return TRUE;
-}
-
-/* Mean or maximum over the samples of a part. */
-static float
-align_part (const Image *image,
-            const float *plane,
-            const Part  *part,
-            gboolean     max)
-{
-  double sum = max ? -FLT_MAX : 0;
-  gint64 iy, ix;
-
-  for (iy = 0; iy < part->ny; iy++)
-    for (ix = 0; ix < part->nx; ix++)
-      {
-        double y, x, v = place (image, part, iy, ix, &y, &x) ? sample (image, plane, y, x) : 0;
-
-        sum = max ? MAX (sum, v) : sum + v;
-      }
-
-  return (float) (max ? sum : sum / (double) (part->ny * part->nx));
-}
-
-/* What a sample reads, the same for all channels: its neighbours, -1 where it is 0. */
-typedef struct
-{
-  gint64 at[4];
-  double dy, dx;
-} Tap;
-
-/* Taps of a region that are found once; of more samples each channel finds its own. */
-#define MAX_TAPS 16384
-/* Channels side by side. */
-#define LANES 4
-
-typedef struct
-{
-  const Image *image;
-  gboolean     max;
-  gint64       rows, cols;       /* parts of a region */
-  Part         first;            /* of the region at hand: its corner and the size of a part */
-  Tap         *taps;             /* room for MAX_TAPS */
-  const float *woven;            /* the image by blocks of LANES channels, which are side by side; or NULL */
-} Align;
-
-static Part
-part_of (const Align *a,
-         gint64       py,
-         gint64       px)
-{
-  Part part = a->first;
-
-  part.y += (double) py * part.h;
-  part.x += (double) px * part.w;
-
-  return part;
-}
-
-static void
-find_taps (const Align *a)
-{
-  const Image *image = a->image;
-  gint64 py, px, iy, ix;
-  Tap *tap = a->taps;
-
-  for (py = 0; py < a->rows; py++)
-    for (px = 0; px < a->cols; px++)
-      {
-        const Part part = part_of (a, py, px);
-
-        for (iy = 0; iy < part.ny; iy++)
-          for (ix = 0; ix < part.nx; ix++, tap++)
-            {
-              double y, x;
-              gint64 y0, x0, y1, x1;
-
-              *tap = (Tap) { .at = { -1 } };
-              if (!place (image, &part, iy, ix, &y, &x))
-                continue;
-              y0 = (gint64) y, x0 = (gint64) x, y1 = MIN (y0 + 1, image->h - 1), x1 = MIN (x0 + 1, image->w - 1);
-              *tap = (Tap) { { y0 * image->w + x0, y0 * image->w + x1, y1 * image->w + x0, y1 * image->w + x1 },
-                             y - (double) y0, x - (double) x0 };
-            }
-      }
-}
-
-/* All parts of the region in @lanes channels that lie side by side in @plane; @lanes is a constant. The arithmetic is
- * that of align_part(). */
-static inline void
-align_lanes (const Align *a,
-             gint64       lanes,
-             const float *plane,
-             float       *y)
-{
-  const gint64 parts = a->rows * a->cols, each = a->first.ny * a->first.nx;
-  const Tap *tap = a->taps;
-  gint64 p, i, j;
-
-  for (p = 0; p < parts; p++)
-    {
-      double sum[LANES];
-
-      for (j = 0; j < lanes; j++)
-        sum[j] = a->max ? -FLT_MAX : 0;
-      for (i = 0; i < each; i++, tap++)
-        {
-          const double dy = tap->dy, dx = tap->dx;
-          const float *v[4];
-          double x[LANES] = { 0 };
-
-          for (j = 0; j < 4 && tap->at[0] >= 0; j++)
-            v[j] = plane + tap->at[j] * lanes;
-          for (j = 0; j < lanes && tap->at[0] >= 0; j++)
-            x[j] = (1 - dy) * ((1 - dx) * v[0][j] + dx * v[1][j]) + dy * ((1 - dx) * v[2][j] + dx * v[3][j]);
-          for (j = 0; j < lanes; j++)
-            sum[j] = a->max ? MAX (sum[j], x[j]) : sum[j] + x[j];
-        }
-      for (j = 0; j < lanes; j++)
-        y[j * parts + p] = (float) (a->max ? sum[j] : sum[j] / (double) each);
-    }
-}
-
-/* The region of image @n, all channels. */
-static void
-align_region (const Align *a,
-              gint64       n,
-              float       *y)
-{
-  const Image *image = a->image;
-  const gint64 parts = a->rows * a->cols, plane = image->h * image->w, blocks = (image->c + LANES - 1) / LANES;
-  gint64 c = 0, p;
-
-  if (a->first.ny > MAX_TAPS || a->first.nx > MAX_TAPS || a->first.ny * a->first.nx > MAX_TAPS / parts)
-    {
-      for (; c < image->c; c++)
-        for (p = 0; p < parts; p++)
-          {
-            const Part part = part_of (a, p / a->cols, p % a->cols);
-
-            *y++ = align_part (image, plane_of (image, n, c), &part, a->max);
-          }
-      return;
-    }
-  find_taps (a);
-  for (; a->woven != NULL && c + LANES <= image->c; c += LANES)
-    align_lanes (a, LANES, a->woven + (n * blocks * LANES + c) * plane, y + c * parts);
-  for (; c < image->c; c++)
-    align_lanes (a, 1, plane_of (image, n, c), y + c * parts);
-}
-
-/* Blocks of LANES channels, whole ones only. */
-static void
-weave (const Image *image,
-       float       *to)
-{
-  const gint64 plane = image->h * image->w, blocks = (image->c + LANES - 1) / LANES;
-  gint64 n, c, i;
-
-  for (n = 0; n < image->n; n++)
-    for (c = 0; c < image->c; c++)
-      {
-        const float *from = plane_of (image, n, c);
-        float *block = to + (n * blocks + c / LANES) * LANES * plane + c % LANES;
-
-        for (i = 0; i < plane; i++)
-          block[i * LANES] = from[i];
-      }
-}
-
 /* Room for taps, and the image woven where there are enough regions for it. */
 static gboolean
 open_align (LptCall     *call,
             const Image *image,
-            Align       *a,
+            LptRoiAlign *a,
+            LptRoiTap  **taps,
             GError     **error)
 {
-  const LptShape *out = &call->out[0].shape;
-  const gint64 plane = image->h * image->w, all = image->n * ((image->c + LANES - 1) / LANES) * LANES * plane;
   float *woven;
+  gint64 i;
 
-  *a = (Align) { .image = image, .rows = out->dims[2], .cols = out->dims[3],
-                 .taps = lpt_call_scratch (call, MAX_TAPS, sizeof (Tap), error) };
-  if (a->taps == NULL || image->c < LANES || out->dims[0] * out->dims[2] * out->dims[3] < image->n * plane / 4)
-    return a->taps != NULL;
-  woven = lpt_call_scratch (call, (gsize) all, sizeof (float), error);
+  lpt_roi_align_init (a, image, LPT_ATTRS (call->node, LptRoiAlignAttrs), &call->out[0].shape);
+  *taps = lpt_call_scratch (call, LPT_ROI_TAPS, sizeof (LptRoiTap), error);
+  if (*taps == NULL || a->blocks == 0)
+    return *taps != NULL;
+  woven = lpt_call_scratch (call, (gsize) (a->blocks * LPT_ROI_LANES * image->h * image->w), sizeof (float), error);
   if (woven == NULL)
     return FALSE;
-  weave (image, woven);
+  for (i = 0; i < a->blocks; i++)
+    lpt_roi_weave (a, i, woven);
   a->woven = woven;
 
   return TRUE;
@@ -391,41 +174,21 @@ gboolean
 lpt_run_roi_align (LptCall *call,
                    GError **error)
 {
-  const LptRoiAlignAttrs *a = LPT_ATTRS (call->node, LptRoiAlignAttrs);
-  const LptShape *out = &call->out[0].shape;
   const float *rois = lpt_call_f32 (call, 1, error);
   const gint64 *images = rois != NULL ? lpt_call_i64 (call, 2, error) : NULL;
   float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  double before = a->aligned_mode == LPT_ROI_HALF_PIXEL ? 0.5 : 0,
-         after = a->aligned_mode == LPT_ROI_ASYMMETRIC ? 0 : -0.5;
+  LptRoiTap *taps;
+  LptRoiAlign a;
   Image image;
-  Align align;
   gint64 r, n;
 
-  if (y == NULL || !open_image (call, &image, error) || !open_align (call, &image, &align, error))
+  if (y == NULL || !open_image (call, &image, error) || !open_align (call, &image, &a, &taps, error))
     return FALSE;
-  align.max = a->mode == LPT_ROI_ALIGN_MAX;
-  if (align.rows * align.cols == 0)
-    return TRUE;
-  for (r = 0; r < out->dims[0]; r++, rois += 4, y += image.c * align.rows * align.cols)
+  for (r = 0; r < call->out[0].shape.dims[0]; r++)
     {
-      double x0 = (rois[0] + before) * a->spatial_scale + after, y0 = (rois[1] + before) * a->spatial_scale + after;
-      double w = (rois[2] + before) * a->spatial_scale + after - x0,
-             h = (rois[3] + before) * a->spatial_scale + after - y0;
-
       if (!image_index (&image, (double) images[r], &n, error))
         return FALSE;
-      if (a->aligned_mode == LPT_ROI_ASYMMETRIC)
-        {
-          w = MAX (w, 1);
-          h = MAX (h, 1);
-        }
-      w /= (double) out->dims[3];
-      h /= (double) out->dims[2];
-      align.first = (Part) { y0, x0, h, w,
-                             a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (h), 1, 1 << 16),
-                             a->sampling_ratio > 0 ? a->sampling_ratio : (gint64) CLAMP (ceil (w), 1, 1 << 16) };
-      align_region (&align, n, y);
+      lpt_roi_align_region (&a, rois + r * 4, n, taps, y + r * image.c * a.rows * a.cols);
     }
 
   return TRUE;
@@ -480,7 +243,7 @@ bilinear_bins (const Image              *image,
   for (by = 0; by < a->spatial_bins_y; by++)
     for (bx = 0; bx < a->spatial_bins_x; bx++)
       {
-        const float *plane = plane_of (image, n, (by * a->spatial_bins_x + bx) * a->output_dim + c);
+        const float *plane = lpt_roi_plane (image, n, (by * a->spatial_bins_x + bx) * a->output_dim + c);
         double top = y0 + (double) by * bin_h, left = x0 + (double) bx * bin_w;
         double y = a->group_size > 1 ? (double) py * bin_h * bottom / (double) (a->group_size - 1) + top * bottom
                                      : (top + bin_h / 2) * bottom;
@@ -488,7 +251,7 @@ bilinear_bins (const Image              *image,
                                      : (left + bin_w / 2) * right;
 
         if (y >= 0 && y <= bottom && x >= 0 && x <= right)
-          sum += sample (image, plane, y, x);
+          sum += lpt_roi_sample (image, plane, y, x);
       }
 
   return (float) (sum / (double) (a->spatial_bins_x * a->spatial_bins_y));
@@ -521,7 +284,7 @@ lpt_run_psroi_pooling (LptCall *call,
       for (c = 0; c < a->output_dim; c++)
         for (py = 0; py < group; py++)
           for (px = 0; px < group; px++)
-            *y++ = average ? average_bin (&image, plane_of (&image, n, (c * group + py) * group + px), rois, a->spatial_scale,
+            *y++ = average ? average_bin (&image, lpt_roi_plane (&image, n, (c * group + py) * group + px), rois, a->spatial_scale,
                                           group, py, px)
                            : bilinear_bins (&image, a, rois, n, c, py, px);
     }

@@ -53,7 +53,8 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   Buffer y = buffer_new (m * ldy * sizeof (float));
   const bool in_place = taps == 1 && n % LPT_FGEMM_PANEL == 0 && !(forms & 4);
   LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, in_place ? b + LPT_FGEMM_PANEL : packed,
-                     in_place ? all : 0, { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
+                     in_place ? all : 0,
+                     { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
                        forms % 3 == 1 ? factor : NULL }, (float *) y.data, ldy, forms & 16 };
   bool ok = true;
 
