@@ -15,7 +15,22 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../shared/tools/archgen"))
 import archgen  # noqa: E402
-from build import Build, F32  # noqa: E402
+import forms  # noqa: E402
+from build import Build, F32, init  # noqa: E402
+
+
+def upgrade(model, opset, before=forms.upgrade):
+    """From opset 18 on all reductions have their axes as an input, which the forms know of ReduceMean alone."""
+    for n in model.graph.node if opset >= 18 else ():
+        for a in list(n.attribute):
+            if n.op_type == "ReduceMax" and a.name == "axes":
+                n.input.append(n.output[0] + "/axes")
+                model.graph.initializer.append(init(n.input[1], np.array(a.ints, np.int64)))
+                n.attribute.remove(a)
+    return before(model, opset)
+
+
+forms.upgrade = upgrade
 
 
 def axes(*values):
@@ -162,5 +177,67 @@ def styles(seed):
     return b
 
 
+def point_neighbours(seed):
+    """DGCNN: neighbours by distances and TopK, their features looked up, the maximum over short rows of them."""
+    b = Build("point_neighbours", seed)
+    n, k = 128, 10
+    x = b.input("points", (1, 3, n))
+    outs = []
+    for c in (32, 64):
+        cin = b.shape[x][1]
+        rows = b.transpose(x, 0, 2, 1)
+        square = b.op("ReduceSum", b.op("Mul", x, x), axes(1), keepdims=1)
+        near = b.op("Sub", b.op("Sub", b.op("Mul", b.op("MatMul", rows, x), F32(2)), square), b.transpose(square, 0, 2, 1))
+        places = b.op("TopK", near, axes(k), n=2)[1]
+        f = b.op("Gather", b.reshape(rows, (n, cin)), b.reshape(places, (n * k,)))
+        own = b.op("Expand", b.reshape(rows, (1, n, 1, cin)), axes(1, n, k, cin))
+        y = b.transpose(b.concat(b.op("Sub", b.reshape(f, (1, n, k, cin)), own), own, axis=3), 0, 3, 1, 2)
+        x = b.op("ReduceMax", b.act(b.conv(b.act(b.conv(y, c, 1), "leaky"), c, 1), "leaky"), axes=[3], keepdims=0)
+        outs.append(x)
+    y = b.conv(b.concat(*outs), 128, 1, act="leaky")
+    b.output(b.gemm(b.op("ReduceMax", y, axes=[2], keepdims=0), 40))
+    return b
+
+
+def regions(seed):
+    """Mask R-CNN's heads: RoiAlign of regions of two levels, classes and boxes of each, masks by a transposed convolution."""
+    b = Build("regions", seed)
+    fine = b.conv(b.conv(b.image("image", 3, 96), 32, 3, s=2, act="relu"), 48, 3, s=2, act="relu")
+    coarse = b.conv(b.conv(fine, 48, 3, s=2, act="relu"), 48, 1)
+    fine = b.add(b.conv(fine, 48, 1), b.resize(coarse, 2))
+    at = b.rng.uniform(0, 60, (12, 2))
+    boxes = b.const(np.concatenate([at, at + b.rng.uniform(8, 36, (12, 2))], 1).astype(F32))
+    image = b.const(np.zeros(12, np.int64))
+
+    def part(x, size, scale):
+        return b.op("RoiAlign", x, boxes, image, output_height=size, output_width=size, sampling_ratio=2, spatial_scale=scale)
+    y = b.gemm(b.flatten(b.add(part(fine, 7, 0.25), part(coarse, 7, 0.125))), 128, "relu")
+    m = b.conv_transpose(b.conv(part(fine, 14, 0.25), 48, 3, act="relu"), 48, 2, 2, act="relu")
+    b.output(b.op("Softmax", b.gemm(y, 21), axis=-1), b.gemm(y, 84), b.act(b.conv(m, 21, 1), "sigmoid"))
+    return b
+
+
+def frame_states(seed):
+    """ConvLSTM: frame by frame one convolution of data and state, which begins with zeros; then what was learnt by an embedding
+    that is repeated for each frame."""
+    b = Build("frame_states", seed)
+    frames, side, c = 3, 24, 16
+    x = b.input("frames", (1, frames, 1, side, side))
+    w, bias = b.const(b.normal((4 * c, 1 + c, 3, 3), 1 / math.sqrt(9 + 9 * c))), b.const(b.normal((4 * c,), 0.1))
+    h = cell = b.const(np.zeros((1, c, side, side), F32))
+    outs = []
+    for i in range(frames):
+        joined = b.concat(b.op("Squeeze", b.cut(x, i, i + 1, 1), axes(1)), h)
+        keep, let, give, new = b.split(b.op("Conv", joined, w, bias, kernel_shape=[3, 3], pads=[1] * 4), 4)
+        cell = b.add(b.op("Mul", b.act(keep, "sigmoid"), cell), b.op("Mul", b.act(let, "sigmoid"), b.act(new, "tanh")))
+        h = b.op("Mul", b.act(give, "sigmoid"), b.act(cell, "tanh"))
+        outs.append(b.op("Unsqueeze", b.mean(h, [2, 3]), axes(1)))
+    y = b.concat(*outs, axis=1)
+    place = b.op("Expand", b.op("Unsqueeze", b.embed(b.ids("place", (1,), 200), 200, c), axes(1)), axes(1, frames, c))
+    y = b.concat(y, place, b.op("Sub", y, place), b.op("Mul", y, place), axis=2)
+    b.output(b.linear(b.linear(y, 64, "relu"), 10), b.conv(h, 1, 1, act="sigmoid"))
+    return b
+
+
 if __name__ == "__main__":
-    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles])
+    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states])
