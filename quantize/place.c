@@ -1,10 +1,11 @@
 /* place.c - which values become integers
  *
- * A product (an op with constant weights, or a MatMul of two activations) that the target does not keep real wants its
- * data quantized. The wish climbs against the data: through ops that move or select values (not through Concat with a
- * constant, not through activations), as long as every reader of a value wishes; where it stops stands the point, the
- * place of a FakeQuantize. So it ends behind convolution, bias and activation, and never between them; where only some
- * readers wish it is theirs alone. Values that a Concat joins, or that are the same elements moved, have one lattice.
+ * A product (an op with constant weights, or a MatMul or a convolution, not a transposed one, of two activations) that
+ * the target does not keep real wants its data quantized. The wish climbs against the data: through ops that move or
+ * select values (not through Concat with a constant, not through activations), as long as every reader of a value
+ * wishes; where it stops stands the point, the place of a FakeQuantize. So it ends behind convolution, bias and
+ * activation, and never between them; where only some readers wish it is theirs alone. Values that a Concat joins, or
+ * that are the same elements moved, have one lattice.
  *
  * In networks without attention and norms the wish of its result makes residual sums, products of two activations,
  * means and pools wish, too, if nothing but a Relu or Clamp is between; x Sigmoid (x) counts as an activation. With
@@ -192,7 +193,7 @@ find_product (Placer *p, LptNode *node)
   gboolean constant = lpt_node_const_in (node, 0) != NULL || lpt_node_const_in (node, 1) != NULL;
   LptNode *batch = viewed ? NULL : find_batch (node);
   const char *reason = keeps_real (p->q, node);
-  if (reason == NULL && !viewed && batch == NULL && (constant || node->op != LPT_OP_MATMUL))
+  if (reason == NULL && !viewed && batch == NULL && (constant || (node->info->flags & LPT_OP_F_TRANSPOSED) != 0))
     reason = node->op == LPT_OP_MATMUL ? "its constant is no matrix" : "its weights are not constant";
   report_layer (p->q, node, reason);
   if (reason != NULL)

@@ -243,6 +243,31 @@ test_network (void)
     }
 }
 
+/* All @layers of the graph are quantized and run on integers. */
+static void
+check_layers (const char *text, const char *name, guint layers)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) real = lpt_graph_from_text (text, -1, name, &error);
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, name, &error);
+  g_assert_no_error (error);
+  g_autoptr (LptConfig) config = lpt_config_new_target ("native", &error);
+  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
+  Drawn drawn = { { 16, drawn_get, NULL, drawn_free } };
+  LptQuantizeOptions options;
+  lpt_quantize_options_init (&options, NULL, &error);
+  options.config = config;
+  g_assert_true (lpt_quantize (graph, &drawn.data, &options, report, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (report->layers->len, ==, layers);
+  for (guint i = 0; i < report->layers->len; i++)
+    g_assert_true (((LptQuantizedLayer *) report->layers->pdata[i])->quantized);
+  g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (count_real_products (graph), ==, 0);
+  g_assert_cmpfloat (sqnr_of (real, graph, &drawn.data, name), >, 25.0);
+}
+
 /* Constants on the left of a MatMul, and batches of matrices on either side, are weights, too. */
 static void
 test_matrices (void)
@@ -256,25 +281,23 @@ test_matrices (void)
                          "%c = Relu(%b) : f32[1,4,3,6]\n"
                          "%y = MatMul(%c, %rights) : f32[1,4,3,2]\n"
                          "Result(%y) {output=\"scores\"}\n");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) real = lpt_graph_from_text (text->str, -1, "matrices", &error);
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text->str, -1, "matrices", &error);
-  g_assert_no_error (error);
-  g_autoptr (LptConfig) config = lpt_config_new_target ("native", &error);
-  g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
-  Drawn drawn = { { 16, drawn_get, NULL, drawn_free } };
-  LptQuantizeOptions options;
-  lpt_quantize_options_init (&options, NULL, &error);
-  options.config = config;
-  g_assert_true (lpt_quantize (graph, &drawn.data, &options, report, &error));
-  g_assert_no_error (error);
-  g_assert_cmpuint (report->layers->len, ==, 3);
-  for (guint i = 0; i < report->layers->len; i++)
-    g_assert_true (((LptQuantizedLayer *) report->layers->pdata[i])->quantized);
-  g_assert_true (lpt_pipeline_run (graph, config, NULL, NULL, &error));
-  g_assert_no_error (error);
-  g_assert_cmpuint (count_real_products (graph), ==, 0);
-  g_assert_cmpfloat (sqnr_of (real, graph, &drawn.data, "matrices"), >, 25.0);
+  check_layers (text->str, "matrices", 3);
+}
+
+/* Weights that are computed are data, with one scale. */
+static void
+test_computed_weights (void)
+{
+  g_autoptr (GString) text = g_string_new ("%x = Parameter : f32[1,4,6,6]\n%ax = Const {2, 3} : i64[2]\n"
+                                           "%s = Const {1, 4} : i64[2]\n%t = Const {4, 4, 3, 3} : i64[4]\n");
+  print_weights (text, "w", "4,144", 576, 1, 0.2);
+  g_string_append (text, "%m = ReduceMean(%x, %ax) {keep_dims=true} : f32[1,4,1,1]\n"
+                         "%r = Reshape(%m, %s) {special_zero=false} : f32[1,4]\n"
+                         "%k = MatMul(%r, %w) : f32[1,144]\n"
+                         "%v = Reshape(%k, %t) {special_zero=false} : f32[4,4,3,3]\n"
+                         "%y = Convolution(%x, %v) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]}\n"
+                         "Result(%y) {output=\"scores\"}\n");
+  check_layers (text->str, "computed-weights", 2);
 }
 
 /* What the target keeps real has no FakeQuantize; a quantized graph is refused. */
@@ -354,6 +377,7 @@ main (int argc, char **argv)
   g_test_add_func ("/quantize/ranges", test_ranges);
   g_test_add_func ("/quantize/network", test_network);
   g_test_add_func ("/quantize/matrices", test_matrices);
+  g_test_add_func ("/quantize/computed-weights", test_computed_weights);
   g_test_add_func ("/quantize/refused", test_refused);
   g_test_add_func ("/quantize/recurrent", test_recurrent);
   return g_test_run ();
