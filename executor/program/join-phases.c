@@ -28,6 +28,9 @@
 #include "executor/program/lpt-program-passes.h"
 #include "ir/lpt-memory.h"
 
+/* Elements of a window that are worth it: fewer than elsewhere, as a phase alone has rows of its own to find. */
+#define WINDOW (LPT_MORE_WINDOW / 4)
+
 typedef struct
 {
   LptMoreChannels more;          /* copies: phases */
@@ -94,7 +97,7 @@ pays (const Joined *w)
       kernel *= w->axis[d].kernel;
     }
 
-  return taps * w->in >= LPT_MORE_WINDOW && lpt_shape_count (y, &count) &&
+  return taps * w->in >= WINDOW && lpt_shape_count (y, &count) &&
          count / w->more.copies * kernel >= LPT_MORE_PRODUCTS / w->in &&
          (double) (taps * lanes_of (w->more.copies * w->more.channels)) <=
            LPT_MORE_LEFT * (double) (kernel * lanes_of (w->more.channels));
