@@ -2,7 +2,8 @@
  *
  *     P (x, w)  =>  Add (P (h, w), P (FakeQuantize (Subtract (x, h)), w)),   h = FakeQuantize (x)
  *
- * with weights w of up to 8 bits. A MatMul of two such data is the sum of the four products of their halves.
+ * with weights w of up to 8 bits. A MatMul of two such data, and a convolution whose weights are such data, is the sum
+ * of the four products of their halves.
  *
  * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to
  * 256 levels a step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as
@@ -10,8 +11,9 @@
  * after their sum. Products with the same x share h and the rest. Rounds: x, to less than a step of its own levels
  * (1.004 / 2 for 65536).
  *
- * Left alone: other operands beside such data, intervals that are not one constant, data that is not f32, ops that are
- * to stay real. Behind moves x counts as rounded, too, in all intervals that a Concat joins.
+ * Left alone: transposed convolutions of two such data, other operands beside such data, intervals that are not one
+ * constant, data that is not f32, ops that are to stay real. Behind moves x counts as rounded, too, in all intervals
+ * that a Concat joins.
  *
  * Golden tests: tests/golden/split-wide-data/
  *
@@ -106,7 +108,8 @@ rewrite (Split   *s,
   if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 ||
       (restriction != NULL && lpt_restriction_is_never (restriction)) || !lpt_rounded_find (x, 256, 65536, &lo, &hi))
     return;
-  if (node->op == LPT_OP_MATMUL && w->dtype == LPT_DTYPE_F32 && lpt_rounded_find (w, 256, 65536, &w_lo, &w_hi))
+  if ((node->info->flags & LPT_OP_F_TRANSPOSED) == 0 && w->dtype == LPT_DTYPE_F32 &&
+      lpt_rounded_find (w, 256, 65536, &w_lo, &w_hi))
     of_w = split (s, w, w_lo, w_hi);
   else if (!lpt_value_is_coded (w))
     return;
