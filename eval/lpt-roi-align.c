@@ -139,6 +139,17 @@ align_lanes (const LptRoiTap *tap,
     }
 }
 
+/* Of parts this long or high; one where it is no number. */
+static gint64
+samples_of (const LptRoiAlign *a,
+            double             length)
+{
+  if (a->attrs->sampling_ratio > 0)
+    return a->attrs->sampling_ratio;
+
+  return length > 1 ? (gint64) MIN (ceil (length), 1 << 16) : 1;
+}
+
 static Part
 first_part (const LptRoiAlign *a,
             const float       *box)
@@ -157,8 +168,8 @@ first_part (const LptRoiAlign *a,
     }
   part.w /= (double) a->cols;
   part.h /= (double) a->rows;
-  part.nx = attrs->sampling_ratio > 0 ? attrs->sampling_ratio : (gint64) CLAMP (ceil (part.w), 1, 1 << 16);
-  part.ny = attrs->sampling_ratio > 0 ? attrs->sampling_ratio : (gint64) CLAMP (ceil (part.h), 1, 1 << 16);
+  part.nx = samples_of (a, part.w);
+  part.ny = samples_of (a, part.h);
 
   return part;
 }
