@@ -12,7 +12,7 @@
  *   unsigned codes in mode litert: float32 positions and weights, the sum rounded half up
  *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
  *   FLOAT   float32
- * Lengths may be open: of nearest ones any, of lines where the last two axes have sizes, computed or not, or whole scales.
+ * Lengths may be open: any of nearest ones, those of lines where the last two axes have sizes or whole scales.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -370,8 +370,8 @@ lpt_int_resize_new (LptNode              *node,
       gboolean fits = x->rank >= 2 && !r->style.antialias && r->style.coordinate != LPT_COORD_TF_HALF_PIXEL_FOR_NN
                       && (r->style.mode == LPT_INTERPOLATE_LINEAR || r->style.mode == LPT_INTERPOLATE_LINEAR_ONNX);
 
-      for (gint i = 0; i < x->rank - 2; i++)
-        fits = fits && (is_sized_image (node) || stays (r, x, y, i, attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES));
+      for (gint i = 0; i < x->rank - 2 && !is_sized_image (node); i++)
+        fits = fits && stays (r, x, y, i, attrs->shape_calculation_mode == LPT_INTERPOLATE_SCALES);
       if (!fits)
         {
           lpt_int_refuse (error, "unsupported mode of an integer Interpolate: only nearest, and linear over the last two axes");
