@@ -45,8 +45,9 @@ def node(op, inputs, outputs="y", domain="", **attributes):
     return {"opType": op, "domain": domain, "name": "n_" + op, "input": inputs.split(), "output": outputs.split(), "attribute": [attribute(k, v) for k, v in attributes.items()]}
 
 
-def case(name, nodes, inputs, expected, opset=17, constants=None, open_axes=(), outputs=("y",), unknown=False):
-    """@inputs and @constants by name, "x" and so on; @open_axes are those that have no length in the model; expected: arrays, one array, or the message."""
+def case(name, nodes, inputs, expected, opset=17, constants=None, open_axes=(), outputs=("y",), unknown=False, reference=None):
+    """@inputs and @constants by name, "x" and so on; @open_axes are those that have no length in the model; expected: arrays, one array, or the message;
+    @reference: that of --reference, if it is another one."""
     def value(k, a):
         dims = [{"dimParam": "d%d" % i} if i in open_axes else {"dimValue": str(n)} for i, n in enumerate(a.shape)]
         return {"name": k, "type": {"tensorType": {"elemType": CODES[a.dtype], **({} if unknown else {"shape": {"dim": dims}})}}}
@@ -54,7 +55,8 @@ def case(name, nodes, inputs, expected, opset=17, constants=None, open_axes=(), 
     model = {"irVersion": 8, "opsetImport": [{"version": opset}, {"domain": MS, "version": 1}],
              "graph": {"name": "g", "node": nodes, "input": [value(k, a) for k, a in inputs.items()], "output": [{"name": k} for k in outputs],
                        "initializer": [tensor(k, a) for k, a in (constants or {}).items()]}}
-    return name, model, inputs, outputs, expected if isinstance(expected, (str, list, tuple)) else [expected]
+    both = [e if isinstance(e, (str, list, tuple)) else [e] for e in (expected, expected if reference is None else reference)]
+    return name, model, inputs, outputs, both
 
 
 def ints(*v):
@@ -199,8 +201,10 @@ def integers(r):
         inputs = {"c": c, "a": a, "b": b, **({computed: s[computed]} if computed else {})}
         yield case("qlinear-where/%s" % computed, node("QLinearWhere", "c " + binary, domain=MS), inputs, codes(np.where(c, ra, rb), 1, 90, U8, not computed), constants={k: v for k, v in s.items() if k != computed})
         inputs.pop("c")
-        yield case("qlinear-concat/%s" % computed, node("QLinearConcat", "sy zy a sa za b sb zb", domain=MS, axis=1), inputs, codes(np.concatenate([ra, rb], 1), 1, 90, U8, not computed),
-                   constants={k: v for k, v in s.items() if k != computed})
+        # Kernels rescale a part whose scale is known as codes.
+        parts = [codes(x, 1, 90, U8, computed not in (own, "sy")) for x, own in ((ra, "sa"), (rb, "sb"))]
+        yield case("qlinear-concat/%s" % computed, node("QLinearConcat", "sy zy a sa za b sb zb", domain=MS, axis=1), inputs, np.concatenate(parts, 1),
+                   constants={k: v for k, v in s.items() if k != computed}, reference=codes(np.concatenate([ra, rb], 1), 1, 90, U8, not computed))
     unary = {"s": np.array(0.25, F), "z": np.array(128, U8), "sy": np.array(2.0 ** -8, F), "zy": np.array(0, U8)}
     x = real(b, 0.25, 128)
     for computed in (None, "s", "zy"):
@@ -299,11 +303,11 @@ def difference(got, want):
 
 def main():
     lptc, chosen, n, bad = sys.argv[1], sys.argv[2:], 0, 0
-    for name, model, inputs, outputs, want in cases():
+    for name, model, inputs, outputs, both in cases():
         if chosen and not any(c in name for c in chosen):
             continue
         problem = None
-        for flags in ([], ["--reference"]):
+        for flags, want in zip(([], ["--reference"]), both):
             with tempfile.TemporaryDirectory() as folder:
                 got = run(lptc, folder, model, inputs, outputs, flags)
             if isinstance(got, str) or isinstance(want, str):

@@ -56,7 +56,7 @@ debug (const char *model,
 }
 
 #define WINDOW "{strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}"
-#define INPUT "%x = Parameter : f32[1,2,8,8]\n%w1 = Const {0.5, -0.25, 1, 0.75} : f32[2,2,1,1]\n%w2 = Const {1, 0.3, -0.6, 0.9} : f32[2,2,1,1]\n"
+#define INPUT "%x = Parameter : f32[1,2,8,8]\n%w1 = Const {0.5, -0.25, 1, 0.75} : f32[2,2,1,1]\n%w2 = Const {1, 0.3017, -0.6213, 0.9131} : f32[2,2,1,1]\n"
 #define FLOAT INPUT "%a = Convolution(%x, %w1) " WINDOW "\n%b = Convolution(%a, %w2) " WINDOW "\nResult(%b)\n"
 /* The values of %a are within 1.75; high is its interval. */
 #define MODEL(high)                                                                                                                                  \
