@@ -1,8 +1,9 @@
 /* float-window.c - depthwise convolutions and transposed ones, pools and spatial means that stay real
  *
- * Channels last. Only taps inside of the image are named; between the borders pixels of a line have the same ones. A
- * transposed convolution is one for each phase of its output (phases.h). Depthwise weights that somebody computes are
- * turned by every task in its workspace.
+ * Channels last. Pools name taps inside of the image; between the borders pixels of a line have the same ones. A
+ * depthwise convolution names lines, and its kernel does one of the output with its borders. A transposed one is one
+ * for each phase of its output (phases.h). Depthwise weights that somebody computes are turned by every task in its
+ * workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,29 +54,40 @@ with_padding (const LptWindow *v,
   return room <= 0 ? 0 : MIN (v->kernel[axis], (room - 1) / v->dilation[axis] + 1);
 }
 
+/* Where pixel (@z, @y, @x) of an image lies in the output, in pixels. */
+static gsize
+place_pixel (const Window *p,
+             gsize         image,
+             gint64        z,
+             gint64        y,
+             gint64        x)
+{
+  const gint64 *out = p->window.out;
+
+  if (p->placed)
+    return image * p->place.image + p->place.first + (gsize) z * p->place.z + (gsize) y * p->place.y +
+           (gsize) x * p->place.x;
+
+  return ((image * (gsize) out[0] + (gsize) z) * (gsize) out[1] + (gsize) y) * (gsize) out[2] + (gsize) x;
+}
+
 /* @n pixels of a line from (@z, @y, @x) of the output on, which have the same taps. */
 static void
-run_pixels (const Window    *p,
-            const LptOpData *data,
-            gsize            image,
-            gint64           z,
-            gint64           y,
-            gint64           x,
-            gint64           n)
+pool_pixels (const Window    *p,
+             const LptOpData *data,
+             gsize            image,
+             gint64           z,
+             gint64           y,
+             gint64           x,
+             gint64           n)
 {
   const LptWindow *v = &p->window;
-  const float **taps = (const float **) (gpointer) data->workspace, **weights = taps + p->taps, *from;
-  gsize pixel = ((image * (gsize) v->out[0] + (gsize) z) * (gsize) v->out[1] + (gsize) y) * (gsize) v->out[2] +
-                (gsize) x,
-        count = 0;
-  gsize apart = p->placed ? p->place.x * p->channels : p->channels;
+  const float **taps = (const float **) (gpointer) data->workspace, *from;
+  gsize count = 0;
   gint64 z0 = z * v->stride[0] - v->pad[0], y0 = y * v->stride[1] - v->pad[1], x0 = x * v->stride[2] - v->pad[2];
   gint64 c = (gint64) p->channels, kz, ky, kx;
   LptFwindowTile t;
 
-  if (p->placed)
-    pixel = image * p->place.image + p->place.first + (gsize) z * p->place.z + (gsize) y * p->place.y +
-            (gsize) x * p->place.x;
   from = (const float *) (gconstpointer) data->in[0] + image * (gsize) lpt_window_size (v->in) * p->channels;
   for (kz = 0; kz < v->kernel[0]; kz++)
     for (ky = 0; ky < v->kernel[1]; ky++)
@@ -88,29 +100,70 @@ run_pixels (const Window    *p,
           {
             gint64 ix = x0 + kx * v->dilation[2];
 
-            if (ix < 0 || ix >= v->in[2])
-              continue;
-            if (p->w != NULL)
-              weights[count] = p->w + ((kz * v->kernel[1] + ky) * v->kernel[2] + kx) * c;
-            taps[count++] = from + ((iz * v->in[1] + iy) * v->in[2] + ix) * c;
+            if (ix >= 0 && ix < v->in[2])
+              taps[count++] = from + ((iz * v->in[1] + iy) * v->in[2] + ix) * c;
           }
       }
   t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps,
-                          (float *) (gpointer) data->out + pixel * p->channels, apart };
+                          (float *) (gpointer) data->out + place_pixel (p, image, z, y, x) * p->channels, p->channels };
   if (p->form == WINDOW_MAX)
     p->kernel->max (&t);
-  else if (p->form == WINDOW_MEAN)
+  else
     p->kernel->mean (&t, p->exclude_pad ? (double) count
                      : (double) (with_padding (v, 0, z0) * with_padding (v, 1, y0) * with_padding (v, 2, x0)));
-  else
-    {
-      LptFgemmEnd end = lpt_float_epilogue_at (p->fused, data->in, pixel, p->channels, 0);
+}
 
-      end.ldr = apart;
-      p->kernel->dwconv (&t, weights, &end);
-      lpt_float_epilogue_finish (p->fused, data->in,
-                                 &(LptFloatBlock) { 0, pixel * p->channels, (gsize) n, p->channels, t.y, apart });
-    }
+static void
+pool_line (const Window    *p,
+           const LptOpData *data,
+           gsize            image,
+           gint64           z,
+           gint64           y)
+{
+  gint64 x;
+
+  for (x = 0; x < p->from; x++)
+    pool_pixels (p, data, image, z, y, x, 1);
+  if (p->from < p->end)
+    pool_pixels (p, data, image, z, y, p->from, p->end - p->from);
+  for (x = p->end; x < p->window.out[2]; x++)
+    pool_pixels (p, data, image, z, y, x, 1);
+}
+
+static void
+conv_line (const Window    *p,
+           const LptOpData *data,
+           gsize            image,
+           gint64           z,
+           gint64           y)
+{
+  const LptWindow *v = &p->window;
+  const float **lines = (const float **) (gpointer) data->workspace, **weights = lines + v->kernel[0] * v->kernel[1],
+              *from = (const float *) (gconstpointer) data->in[0] +
+                      image * (gsize) lpt_window_size (v->in) * p->channels;
+  gsize pixel = place_pixel (p, image, z, y, 0), apart = p->placed ? p->place.x * p->channels : p->channels, rows = 0;
+  LptFgemmEnd end = lpt_float_epilogue_at (p->fused, data->in, pixel, p->channels, 0);
+  gint64 kz, ky;
+  LptFwindowLine t;
+
+  for (kz = 0; kz < v->kernel[0]; kz++)
+    for (ky = 0; ky < v->kernel[1]; ky++)
+      {
+        gint64 iz = z * v->stride[0] - v->pad[0] + kz * v->dilation[0],
+               iy = y * v->stride[1] - v->pad[1] + ky * v->dilation[1];
+
+        if (iz < 0 || iz >= v->in[0] || iy < 0 || iy >= v->in[1])
+          continue;
+        weights[rows] = p->w + (gsize) ((kz * v->kernel[1] + ky) * v->kernel[2]) * p->channels;
+        lines[rows++] = from + (gsize) ((iz * v->in[1] + iy) * v->in[2]) * p->channels;
+      }
+  t = (LptFwindowLine) { (gsize) v->out[2], p->channels, rows, (gsize) v->kernel[2], lines, (gsize) v->in[2],
+                         p->channels, -v->pad[2], (gsize) v->stride[2], v->dilation[2], weights, p->channels,
+                         (float *) (gpointer) data->out + pixel * p->channels, apart };
+  end.ldr = apart;
+  p->kernel->dwconv (&t, &end);
+  lpt_float_epilogue_finish (p->fused, data->in,
+                             &(LptFloatBlock) { 0, pixel * p->channels, t.n, p->channels, t.y, apart });
 }
 
 /* Tasks [@task, @end) of a part. */
@@ -125,15 +178,13 @@ run_part (const Window    *p,
 
   for (line = task * p->per_task; line < last; line++)
     {
-      gint64 y = (gint64) line % v->out[1], z = (gint64) line / v->out[1] % v->out[0], x;
+      gint64 y = (gint64) line % v->out[1], z = (gint64) line / v->out[1] % v->out[0];
       gsize image = line / (gsize) v->out[1] / (gsize) v->out[0];
 
-      for (x = 0; x < p->from; x++)
-        run_pixels (p, data, image, z, y, x, 1);
-      if (p->from < p->end)
-        run_pixels (p, data, image, z, y, p->from, p->end - p->from);
-      for (x = p->end; x < v->out[2]; x++)
-        run_pixels (p, data, image, z, y, x, 1);
+      if (p->form == WINDOW_DWCONV)
+        conv_line (p, data, image, z, y);
+      else
+        pool_line (p, data, image, z, y);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #define MAX_TAPS 9
 
-typedef enum { DWCONV, MAX, MEAN } Form;
+typedef enum { MAX, MEAN } Form;
 
 /* Numbers with some that compare in no order, or equal with other bits. */
 static void
@@ -24,80 +24,121 @@ fill (float *p, size_t n, bool odd)
 }
 
 static float
-expected (Form form, const LptFwindowTile *t, const float *const *w, const LptFgemmEnd *end, double divisor, size_t p,
-          size_t c)
+expected_pool (Form form, const LptFwindowTile *t, double divisor, size_t p, size_t c)
 {
-  float result = form == MAX ? -FLT_MAX : 0;
+  float max = -FLT_MAX;
   double sum = 0;
 
   for (size_t tap = 0; tap < t->taps; tap++)
     {
       float x = t->x[tap][p * t->step + c];
 
-      if (form == DWCONV)
-        result = fmaf (x, w[tap][c], result);
-      else if (form == MAX)
-        result = tap == 0 || x > result ? x : result;
-      else
-        sum += x;
+      max = tap == 0 || x > max ? x : max;
+      sum += x;
     }
-  if (form == MEAN)
-    return divisor > 0 ? (float) (sum / divisor) : 0;
-  if (form == MAX)
-    return result;
+  return form == MAX ? max : divisor > 0 ? (float) (sum / divisor) : 0;
+}
+
+static float
+expected_conv (const LptFwindowLine *t, const LptFgemmEnd *end, size_t p, size_t c)
+{
+  float sum = 0;
+
+  for (size_t row = 0; row < t->rows; row++)
+    for (size_t tap = 0; tap < t->taps; tap++)
+      {
+        ptrdiff_t at = t->first + (ptrdiff_t) (p * t->stride) + (ptrdiff_t) tap * t->dilation;
+
+        if (at >= 0 && at < (ptrdiff_t) t->width)
+          sum = fmaf (t->x[row][(size_t) at * t->step + c], t->w[row][tap * t->ldw + c], sum);
+      }
   if (end->factor)
-    result *= end->factor[c];
+    sum *= end->factor[c];
   if (end->bias)
-    result += end->bias[c];
+    sum += end->bias[c];
   if (end->residual)
-    result += end->residual[p * end->ldr + c];
-  return end->clamps ? (result < end->lo ? end->lo : end->hi < result ? end->hi : result) : result;
+    sum += end->residual[p * end->ldr + c];
+  return end->clamps ? (sum < end->lo ? end->lo : end->hi < sum ? end->hi : sum) : sum;
+}
+
+/* Element (@p, @c) of @y, which has @channels in a row: @want, or untouched behind the row. */
+static bool
+holds (const Buffer *y, size_t ldy, size_t channels, size_t p, size_t c, float want)
+{
+  float got;
+
+  memcpy (&got, y->data + (p * ldy + c) * sizeof got, sizeof got);
+  if (c >= channels)
+    return memcmp (&got, (uint8_t[]) { 0xA5, 0xA5, 0xA5, 0xA5 }, sizeof got) == 0;
+  return memcmp (&got, &want, sizeof got) == 0 || (isnan (got) && isnan (want));
 }
 
 static bool
-check (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels, size_t taps, unsigned forms)
+check_pool (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels, size_t taps, unsigned forms)
 {
   size_t step = channels + forms % 3, ldy = channels + 2, size = (n - 1) * step + channels;
-  float *x[MAX_TAPS], *w[MAX_TAPS], *bias = (float *) exact_bytes (channels * sizeof (float));
-  float *residual = (float *) exact_bytes (n * channels * sizeof (float));
+  float *x[MAX_TAPS];
   Buffer y = buffer_new (n * ldy * sizeof (float));
   LptFwindowTile t = { n, step, taps, channels, (const float *const *) x, (float *) y.data, ldy };
-  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, 2.5f,
-                      forms & 8 ? residual : NULL };
   double divisor = forms % 5 == 4 ? 0 : (double) taps + forms % 2;
   bool ok = true;
 
-  fill (bias, channels, false);
-  fill (residual, n * channels, false);
   for (size_t tap = 0; tap < MAX_TAPS; tap++)
     {
       x[tap] = (float *) exact_bytes (size * sizeof (float));
-      w[tap] = (float *) exact_bytes (channels * sizeof (float));
-      fill (x[tap], size, form != DWCONV);
-      fill (w[tap], channels, false);
+      fill (x[tap], size, true);
     }
-  if (form == DWCONV)
-    kernel->dwconv (&t, (const float *const *) w, &end);
-  else if (form == MAX)
+  if (form == MAX)
     kernel->max (&t);
   else
     kernel->mean (&t, divisor);
   for (size_t p = 0; p < n && ok; p++)
     for (size_t c = 0; c < ldy && ok; c++)
-      {
-        float want = c < channels ? expected (form, &t, (const float *const *) w, &end, divisor, p, c) : 0, got;
-
-        memcpy (&got, y.data + (p * ldy + c) * sizeof got, sizeof got);
-        if (c < channels)
-          ok = memcmp (&got, &want, sizeof got) == 0 || (isnan (got) && isnan (want));
-        else
-          ok = memcmp (&got, (uint8_t[]) { 0xA5, 0xA5, 0xA5, 0xA5 }, sizeof got) == 0;
-      }
+      ok = holds (&y, ldy, channels, p, c, c < channels ? expected_pool (form, &t, divisor, p, c) : 0);
   ok = ok && buffer_guards_hold (&y);
   for (size_t tap = 0; tap < MAX_TAPS; tap++)
+    bytes_free (x[tap]);
+  buffer_free (&y);
+  return ok;
+}
+
+/* A line whose windows begin before it and end behind it, or lie outside. */
+static bool
+check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t taps, unsigned forms)
+{
+  static const ptrdiff_t dilations[] = { 1, 1, 2, -1, 3 };
+  const size_t stride = forms % 3 + 1, rows = forms % 4, width = (size_t) random_range (1, (int) (n * stride + 8)),
+               step = channels + forms % 2, ldw = channels + forms % 3, ldy = channels + 2,
+               size = (width - 1) * step + channels, size_w = (taps - 1) * ldw + channels;
+  const ptrdiff_t dilation = dilations[forms % 5];
+  float *x[3], *w[3], *bias = (float *) exact_bytes (channels * sizeof (float));
+  float *residual = (float *) exact_bytes (n * channels * sizeof (float));
+  Buffer y = buffer_new (n * ldy * sizeof (float));
+  LptFwindowLine t = { n, channels, rows, taps, (const float *const *) x, width, step, 0, stride, dilation,
+                       (const float *const *) w, ldw, (float *) y.data, ldy };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, 2.5f,
+                      forms & 8 ? residual : NULL };
+  bool ok = true;
+
+  t.first = random_range (-8, 4) + (dilation < 0 ? (ptrdiff_t) taps : 0);
+  fill (bias, channels, false);
+  fill (residual, n * channels, false);
+  for (size_t row = 0; row < 3; row++)
     {
-      bytes_free (x[tap]);
-      bytes_free (w[tap]);
+      x[row] = (float *) exact_bytes (size * sizeof (float));
+      w[row] = (float *) exact_bytes (size_w * sizeof (float));
+      fill (x[row], size, forms % 7 == 3);
+      fill (w[row], size_w, forms % 7 == 5);
+    }
+  kernel->dwconv (&t, &end);
+  for (size_t p = 0; p < n && ok; p++)
+    for (size_t c = 0; c < ldy && ok; c++)
+      ok = holds (&y, ldy, channels, p, c, c < channels ? expected_conv (&t, &end, p, c) : 0);
+  ok = ok && buffer_guards_hold (&y);
+  for (size_t row = 0; row < 3; row++)
+    {
+      bytes_free (x[row]);
+      bytes_free (w[row]);
     }
   bytes_free (bias);
   bytes_free (residual);
@@ -105,31 +146,41 @@ check (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels, siz
   return ok;
 }
 
+static void
+check_kernel (const LptFwindowKernel *kernel)
+{
+  static const char *const names[] = { "max", "mean" };
+  bool ok = true;
+  unsigned forms = 0;
+
+  for (size_t n = 1; n <= 37 && ok; n++)
+    for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)
+      for (size_t taps = 1; taps <= MAX_TAPS && ok; taps++, forms++)
+        ok = check_conv (kernel, n, channels, taps, forms);
+  test_report (ok, "%s dwconv", kernel->name);
+  for (Form form = MAX; form <= MEAN; form++)
+    {
+      ok = true;
+      for (size_t n = 1; n <= 21 && ok; n++)
+        for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)
+          for (size_t taps = 0; taps <= MAX_TAPS && ok; taps += 3, forms++)
+            ok = check_pool (kernel, form, n, channels, taps, forms);
+      test_report (ok, "%s %s", kernel->name, names[form]);
+    }
+}
+
 int
 main (void)
 {
-  static const char *const names[] = { "dwconv", "max", "mean" };
   LptCpu cpu = lpt_cpu_detect ();
   size_t n_kernels;
   const LptFwindowKernel *kernels = lpt_fwindow_kernels (&n_kernels);
 
   for (size_t i = 0; i < n_kernels; i++)
-    for (Form form = DWCONV; form <= MEAN; form++)
-      {
-        bool ok = true;
-        unsigned forms = 0;
-
-        if (!lpt_cpu_has (cpu, kernels[i].needs))
-          {
-            test_skip (kernels[i].name);
-            continue;
-          }
-        for (size_t n = 1; n <= 21 && ok; n++)
-          for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)
-            for (size_t taps = 0; taps <= MAX_TAPS && ok; taps += 3, forms++)
-              ok = check (&kernels[i], form, n, channels, taps, forms);
-        test_report (ok, "%s %s", kernels[i].name, names[form]);
-      }
+    if (lpt_cpu_has (cpu, kernels[i].needs))
+      check_kernel (&kernels[i]);
+    else
+      test_skip (kernels[i].name);
 
   return test_end ();
 }

@@ -5,8 +5,8 @@
  *   max     the first tap, then each that is larger; -FLT_MAX without taps
  *   mean    (sum over taps in their order, in double) / divisor, rounded once; 0 where the divisor is 0
  *
- * Only taps inside the image are named, so pixels of one call have the same ones. Every row gives the bits of the
- * scalar row.
+ * Max and mean name only taps inside the image, so pixels of one call have the same ones. A convolution names lines of
+ * the image, and passes over taps left and right of them. Every row gives the bits of the scalar row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,16 +22,31 @@ typedef struct {
   size_t              ldy;
 } LptFwindowTile;
 
+/* n pixels of a line of the output; strides in elements. */
+typedef struct {
+  size_t              n, channels;
+  size_t              rows, taps;                 /* lines of the input, and taps along each */
+  const float *const *x;                          /* [row]: its first column */
+  size_t              width, step;                /* columns, and from one to the next */
+  ptrdiff_t           first;                      /* the column under the first tap of the first pixel */
+  size_t              stride;                     /* columns from pixel to pixel */
+  ptrdiff_t           dilation;                   /* and from tap to tap */
+  const float *const *w;                          /* [row]: of its first tap */
+  size_t              ldw;                        /* from tap to tap */
+  float              *y;
+  size_t              ldy;
+} LptFwindowLine;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
-  void      (*dwconv) (const LptFwindowTile *tile, const float *const *w, const LptFgemmEnd *end);
+  void      (*dwconv) (const LptFwindowLine *line, const LptFgemmEnd *end);
   void      (*max)    (const LptFwindowTile *tile);
   void      (*mean)   (const LptFwindowTile *tile, double divisor);
 } LptFwindowKernel;
 
 #define LPT_FWINDOW_KERNEL(needs, isa)                                                                       \
-  void lpt_fwindow_dwconv__##isa (const LptFwindowTile *tile, const float *const *w, const LptFgemmEnd *end); \
+  void lpt_fwindow_dwconv__##isa (const LptFwindowLine *line, const LptFgemmEnd *end);                       \
   void lpt_fwindow_max__##isa (const LptFwindowTile *tile);                                                  \
   void lpt_fwindow_mean__##isa (const LptFwindowTile *tile, double divisor);
 #include "executor/kernels/fwindow/fwindow.def"
