@@ -127,10 +127,11 @@ lpt_float_reduction_sums (const LptFloatReduction *r,
                           double                  *sums)
 {
   gsize column = unit % r->pieces * PIECE, cols = r->lines ? 1 : MIN (PIECE, r->length - column), i, c;
+  const double first = lpt_reduction_first (r->op);
 
   *at = offset_of (r->n_kept, r->kept, r->kept_strides, unit / r->pieces) + (gint64) column;
   for (c = 0; c < cols; c++)
-    sums[c] = lpt_reduction_first (r->op);
+    sums[c] = first;
   for (i = 0; i < r->times; i++)
     {
       const float *line = x + *at + lpt_float_reduction_line (r, i);
@@ -167,7 +168,8 @@ run_lines (const LptFloatReduction *r,
       n = MIN (PIECE, to - from);
       kernel->reduce_lines (r->reduce, n, r->length, x + from * r->length, r->length, sums);
       for (i = 0; i < n; i++)
-        y[from + i] = (float) lpt_reduction_end (r->op, join (r->reduce, first, sums[i]), r->each);
+        sums[i] = join (r->reduce, first, sums[i]);
+      lpt_reduction_end_all (r->op, n, sums, r->each, y + from);
     }
 }
 
@@ -179,7 +181,9 @@ lpt_float_reduction_run (const LptFloatReduction *r,
                          gsize                    from,
                          gsize                    to)
 {
-  gsize unit, cols, c;
+  double sums[PIECE];
+  gsize unit, cols;
+  gint64 at;
 
   if (r->lines && r->times == 1 && (r->n_kept == 0 || (r->n_kept == 1 && r->kept_strides[0] == (gint64) r->length)))
     {
@@ -188,13 +192,8 @@ lpt_float_reduction_run (const LptFloatReduction *r,
     }
   for (unit = from; unit < to; unit++)
     {
-      double sums[PIECE];
-      gint64 at;
-      float *out;
-
       cols = lpt_float_reduction_sums (r, kernel, x, unit, &at, sums);
-      out = y + (r->lines ? unit : unit / r->pieces * r->length + unit % r->pieces * PIECE);
-      for (c = 0; c < cols; c++)
-        out[c] = (float) lpt_reduction_end (r->op, sums[c], r->each);
+      lpt_reduction_end_all (r->op, cols, sums, r->each,
+                             y + (r->lines ? unit : unit / r->pieces * r->length + unit % r->pieces * PIECE));
     }
 }

@@ -1,7 +1,7 @@
 /* float-move.c - movements of real values whose channels are last: Concat by channels, and whatever copies whole pixels
  *
  * What a movement of one input does is asked of the op itself, which runs once on numbered elements when the plan is
- * made.
+ * made. One that another movement follows is left to move.c, which copies once for both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -177,6 +177,16 @@ find_pixels (Move           *m,
   return TRUE;
 }
 
+/* Another movement than a name follows. */
+static gboolean
+is_followed (const LptProgramOp *op)
+{
+  const LptProgramOp *next = lpt_program_reader (op->out[0]);
+
+  return next != NULL && lpt_program_is_free (next) && next->n_out == 1 && lpt_is_movement (op, FALSE) &&
+         lpt_is_movement (next, FALSE) && !lpt_program_renames (next, LPT_LAYOUT_WORDS_LAST);
+}
+
 /* Nearest neighbours, pieces, repetitions, permutations of an image. */
 gboolean
 lpt_prepare_float_move (LptProgram   *program,
@@ -192,6 +202,7 @@ lpt_prepare_float_move (LptProgram   *program,
       op->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (op, LPT_LAYOUT_WORDS_LAST) ||
       (op->node->op == LPT_OP_INTERPOLATE &&
        LPT_ATTRS (op->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
+      is_followed (op) ||
       MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[0])) > MAX_ELEMENTS)
     return FALSE;
   for (k = 1; k < op->n_in; k++)

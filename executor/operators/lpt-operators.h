@@ -89,6 +89,8 @@ lpt_accumulator_bound (gsize k)
 
 /* Parameters of the sum of @op with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean  lpt_sum_of (const LptProgramOp *op, guint first, LptAdd *add);
+/* Elements of input 0 alone (and one constant), of @codes or as typed, whose places are known when the plan is made. */
+gboolean  lpt_is_movement (const LptProgramOp *op, gboolean codes);
 /* Interpolate that only repeats codes. */
 gboolean  lpt_is_repeating (const LptProgramOp *op);
 

@@ -148,10 +148,9 @@ has_constant_rest (const LptProgramOp *op)
   return TRUE;
 }
 
-/* Elements of input 0 alone (and one constant), places known when the plan is made. */
-static gboolean
-is_movement (const LptProgramOp *op,
-             gboolean            codes)
+gboolean
+lpt_is_movement (const LptProgramOp *op,
+                 gboolean            codes)
 {
   guint k;
 
@@ -183,8 +182,8 @@ match (LptProgramOp *op,
 {
   LptProgramOp *at = op;
 
-  *s = (Steps) { .codes = is_movement (op, TRUE) };
-  if (!s->codes && !is_movement (op, FALSE))
+  *s = (Steps) { .codes = lpt_is_movement (op, TRUE) };
+  if (!s->codes && !lpt_is_movement (op, FALSE))
     return lpt_refuse (op, has_constant_rest (op) ? LPT_REMARK_TYPES : LPT_REMARK_COMPUTED);
   s->layout = lpt_copy_form_layout (op->in[0], s->codes);
   do
@@ -194,7 +193,7 @@ match (LptProgramOp *op,
       at = at->n_out == 1 ? lpt_program_reader (at->out[0]) : NULL;
     }
   while (s->n < G_N_ELEMENTS (s->ops) && at != NULL && lpt_program_is_free (at) && at->n_out == 1 &&
-         is_movement (at, s->codes));
+         lpt_is_movement (at, s->codes));
 
   /* Names alone need no form where the codes are in order. */
   return s->moves || op->n_out > 1 || s->layout == LPT_LAYOUT_CODES_LAST || s->layout == LPT_LAYOUT_WORDS_LAST;

@@ -190,14 +190,13 @@ run_reduce (const Tile       *t,
             float            *out)
 {
   double sums[ROWS];
-  gsize row, rows, i;
+  gsize row, rows;
 
   for (row = 0; row < t->rows; row += rows)
     {
       rows = MIN (ROWS, t->rows - row);
       t->p->kernels.floats->reduce_lines (run->run.reduce, rows, t->cols, x + row * t->cols, t->cols, sums);
-      for (i = 0; i < rows; i++)
-        out[row + i] = (float) lpt_reduction_end (run->run.op->node->op, sums[i], (gint64) t->cols);
+      lpt_reduction_end_all (run->run.op->node->op, rows, sums, (gint64) t->cols, out + row);
     }
 }
 

@@ -52,6 +52,34 @@ lpt_reduction_end (LptOp  op,
     }
 }
 
+/* lpt_reduction_end () of @count sums, rounded to singles. */
+static inline void
+lpt_reduction_end_all (LptOp         op,
+                       gsize         count,
+                       const double *sums,
+                       gint64        n,
+                       float        *y)
+{
+  gsize i;
+
+  switch ((guint) op)
+    {
+#define LPT_REDUCTION(op, first, next, end, first_i, next_i, end_i)                                          \
+    case LPT_OP_REDUCE_##op:                                                                                 \
+      for (i = 0; i < count; i++)                                                                            \
+        {                                                                                                    \
+          const double sum = sums[i];                                                                        \
+                                                                                                             \
+          y[i] = (float) (end);                                                                              \
+        }                                                                                                    \
+      break;
+#include "ir/scalar/reductions.def"
+#undef LPT_REDUCTION
+    default:
+      break;
+    }
+}
+
 static inline gint64
 lpt_reduction_first_i64 (LptOp op)
 {
