@@ -225,6 +225,12 @@ store_narrow (float *p, D d, size_t n)
 {
 #if defined (__AVX512F__)
   H h = (H) _mm512_cvtpd_ps ((__m512d) d);
+
+  if (n < HALF)
+    {
+      _mm256_mask_storeu_ps (p, (__mmask8) ((1u << n) - 1), (__m256) h);
+      return;
+    }
 #else
   H h = __builtin_convertvector (d, H);
 #endif

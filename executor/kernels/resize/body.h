@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdbool.h>
+
 #include "executor/kernels/lpt-vector.h"
 #include "executor/kernels/resize/resize.h"
 
@@ -13,11 +15,16 @@ wide (double x)
   return x - (D) { 0 };
 }
 
+/* n elements, others 0; less than HALF only where masks read them. */
 INLINE D
-load_doubles (const double *p)
+load_doubles (const double *p, size_t n)
 {
   D d;
 
+#if defined (__AVX512F__)
+  if (n < HALF)
+    return (D) _mm512_maskz_loadu_pd ((__mmask8) ((1u << n) - 1), p);
+#endif
   memcpy (&d, p, sizeof d);
   return d;
 }
@@ -56,28 +63,56 @@ LPT_FN (lpt_resize_add) (double w, const double *x, size_t n, int first, double 
       y[i] += x != NULL ? w * x[i] : 0;
 }
 
+/* n elements of a column from `i` on; `pair`: it has two taps, both inside, and -0 + a + b is a + b. */
+INLINE void
+mix_part (const LptMixTaps *taps, size_t o, bool pair, size_t inner, size_t i, size_t n, const double *x, float *y)
+{
+  const size_t begin = taps->start[o], end = taps->start[o + 1];
+  D sum = wide (-0.0);
+
+  x += i;
+  if (pair)
+    sum = wide (taps->weight[begin]) * load_doubles (x + (size_t) taps->index[begin] * inner, n) +
+          wide (taps->weight[begin + 1]) * load_doubles (x + (size_t) taps->index[begin + 1] * inner, n);
+  else
+    for (size_t k = begin; k < end; k++)
+      sum += taps->index[k] >= 0 ? wide (taps->weight[k]) * load_doubles (x + (size_t) taps->index[k] * inner, n)
+                                 : wide (0);
+  store_narrow (y + i, sum, n);
+}
+
+/* Element i of a column. */
+INLINE float
+mix_one (const LptMixTaps *taps, size_t o, size_t inner, size_t i, const double *x)
+{
+  double sum = -0.0;
+
+  for (size_t k = taps->start[o]; k < taps->start[o + 1]; k++)
+    sum += taps->index[k] >= 0 ? taps->weight[k] * x[(size_t) taps->index[k] * inner + i] : 0;
+  return (float) sum;
+}
+
 /* One column of `inner` elements. */
 INLINE void
 mix_column (const LptMixTaps *taps, size_t o, size_t inner, const double *x, float *y)
 {
-  size_t begin = taps->start[o], end = taps->start[o + 1], i = 0;
+  const size_t begin = taps->start[o];
+  const bool pair = taps->start[o + 1] - begin == 2 && taps->index[begin] >= 0 && taps->index[begin + 1] >= 0;
+  size_t i = 0;
 
-  for (; i + HALF <= inner; i += HALF)
-    {
-      D sum = wide (-0.0);
-
-      for (size_t k = begin; k < end; k++)
-        sum += taps->index[k] >= 0 ? wide (taps->weight[k]) * load_doubles (x + (size_t) taps->index[k] * inner + i) : wide (0);
-      store_narrow (y + i, sum, HALF);
-    }
+  if (pair)
+    for (; i + HALF <= inner; i += HALF)
+      mix_part (taps, o, true, inner, i, HALF, x, y);
+  else
+    for (; i + HALF <= inner; i += HALF)
+      mix_part (taps, o, false, inner, i, HALF, x, y);
+#if defined (__AVX512F__)
+  if (i < inner)
+    mix_part (taps, o, pair, inner, i, inner - i, x, y);
+#else
   for (; i < inner; i++)
-    {
-      double sum = -0.0;
-
-      for (size_t k = begin; k < end; k++)
-        sum += taps->index[k] >= 0 ? taps->weight[k] * x[(size_t) taps->index[k] * inner + i] : 0;
-      y[i] = (float) sum;
-    }
+    y[i] = mix_one (taps, o, inner, i, x);
+#endif
 }
 
 void
@@ -85,7 +120,7 @@ LPT_FN (lpt_resize_columns) (const LptMixTaps *taps, size_t first, size_t end, s
 {
   if (inner == 1)
     for (size_t o = first; o < end; o++)
-      mix_column (taps, o, 1, x, y + o - first);
+      y[o - first] = mix_one (taps, o, 1, 0, x);
   else
     for (size_t o = first; o < end; o++)
       mix_column (taps, o, inner, x, y + (o - first) * inner);
