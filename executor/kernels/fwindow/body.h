@@ -1,8 +1,8 @@
 /* executor/kernels/fwindow/body.h - windows on vectors of channels, compiled per instruction set
  *
- * A convolution goes along a line by blocks of pixels whose sums stay in registers. Taps are added by fives, threes and
- * one by one, so that a column is loaded once for all of them. At the ends of a line lanes are masked, or branches pass
- * over what lies outside.
+ * A convolution goes along a line by blocks of pixels whose sums stay in registers. With many registers taps are added
+ * by fives, threes and one by one, so that a column is loaded once for all of them, and at the ends of a line what lies
+ * outside is masked.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,12 +13,6 @@
 
 /* Pixels whose sums are in registers. */
 #define PIXELS 8
-/* Vectors that need no branch for columns outside. */
-#if defined (__AVX512F__)
-#define MASKED 1
-#else
-#define MASKED 0
-#endif
 /* Columns under all taps that are added together. */
 #ifdef LPT_ONE_TILE
 #define COLUMNS_UNROLL
@@ -31,40 +25,14 @@ typedef struct {
   size_t    pixels;
   size_t    stride;       /* 0: the line's stride and dilation, and taps one by one */
   ptrdiff_t dilation;
-  bool      whole;        /* it has all these pixels, and all taps lie inside */
+  bool      whole;        /* it has all these pixels, and all of these taps lie inside: */
+  size_t    skip, taps;   /* those passed over, and how many then */
 } Block;
 
-/* sum + x * w where the column lies inside, else the sum; n channels, `x` the first column. */
-INLINE V
-add_inside (const LptFwindowLine *t, const float *x, ptrdiff_t at, V w, V sum, size_t n)
-{
-  if (at < 0 || at >= (ptrdiff_t) t->width)
-    return sum;
-  return fused (load (x + at * (ptrdiff_t) t->step, n, 0.0f), w, sum);
-}
-
-/* One tap, added to sums of n channels. */
-INLINE void
-add_tap (const LptFwindowLine *t, Block b, const float *x, ptrdiff_t column, const float *w, V *acc, size_t n)
-{
-  V weight = load (w, n, 0.0f);
-
-  LPT_TILE_UNROLL
-  for (size_t p = 0; p < b.pixels; p++)
-    {
-      const ptrdiff_t at = column + (ptrdiff_t) (p * (b.stride > 0 ? b.stride : t->stride));
-
-      if (b.whole)
-        acc[p] = fused (load (x + at * (ptrdiff_t) t->step, n, 0.0f), weight, acc[p]);
-      else
-        acc[p] = add_inside (t, x, at, weight, acc[p], n);
-    }
-}
-
-/* A column, and which of its n lanes lie inside. */
+/* A column, and which of its n lanes lie inside: n or none; where there are no masks all blocks are whole. */
 typedef struct {
   V v;
-#if MASKED
+#if defined (__AVX512F__)
   __mmask16 inside;
 #endif
 } Column;
@@ -72,27 +40,51 @@ typedef struct {
 INLINE Column
 load_column (const LptFwindowLine *t, Block b, const float *x, ptrdiff_t at, size_t n)
 {
-#if MASKED
+#if defined (__AVX512F__)
   if (!b.whole)
     {
-      const bool is_inside = (size_t) at < t->width;
-      const __mmask16 inside = (__mmask16) (is_inside ? (1u << n) - 1 : 0);
+      const bool inside = (size_t) at < t->width;
+      const __mmask16 lanes = (__mmask16) (inside ? (1u << n) - 1 : 0);
 
-      x += (is_inside ? at : 0) * (ptrdiff_t) t->step;
-      return (Column) { (V) _mm512_maskz_loadu_ps (inside, x), inside };
+      return (Column) { (V) _mm512_maskz_loadu_ps (lanes, x + (inside ? at : 0) * (ptrdiff_t) t->step), lanes };
     }
 #endif
   return (Column) { .v = load (x + at * (ptrdiff_t) t->step, n, 0.0f) };
 }
 
+/* sum + column * w where that lies inside, else the sum. */
 INLINE V
 add_column (Block b, const Column *column, V w, V sum)
 {
-#if MASKED
+#if defined (__AVX512F__)
   if (!b.whole)
     return (V) _mm512_mask3_fmadd_ps ((__m512) column->v, (__m512) w, (__m512) sum, column->inside);
 #endif
   return fused (column->v, w, sum);
+}
+
+/* One tap, added to sums of n channels. */
+INLINE void
+add_tap (const LptFwindowLine *t, Block b, const float *x, ptrdiff_t column, const float *w, V *acc, size_t n)
+{
+  const size_t apart = (b.stride > 0 ? b.stride : t->stride) * t->step;
+  const float *from = b.whole ? x + column * (ptrdiff_t) t->step : x;
+  V weight = load (w, n, 0.0f);
+
+  if (b.whole)
+    {
+      LPT_TILE_UNROLL
+      for (size_t p = 0; p < b.pixels; p++)
+        acc[p] = fused (load (from + p * apart, n, 0.0f), weight, acc[p]);
+      return;
+    }
+  LPT_TILE_UNROLL
+  for (size_t p = 0; p < b.pixels; p++)
+    {
+      const Column v = load_column (t, b, x, column + (ptrdiff_t) (p * (b.stride > 0 ? b.stride : t->stride)), n);
+
+      acc[p] = add_column (b, &v, weight, acc[p]);
+    }
 }
 
 /* `run` neighbouring taps: a column that several taps of several pixels meet is loaded once. */
@@ -130,9 +122,9 @@ dwconv_block (const LptFwindowLine *t, const LptFgemmEnd *end, Block b, size_t p
     acc[p] = splat (0.0f);
   for (size_t row = 0; row < t->rows; row++)
     {
-      const float *x = t->x[row] + c, *w = t->w[row] + c;
-      ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride);
-      size_t left = t->taps;
+      const float *x = t->x[row] + c, *w = t->w[row] + c + b.skip * t->ldw;
+      ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride) + (ptrdiff_t) b.skip * t->dilation;
+      size_t left = b.taps;
 
       for (; b.stride > 0 && left >= 5; left -= 5, column += 5 * b.dilation, w += 5 * t->ldw)
         add_taps (t, b, 5, x, column, w, acc, n);
@@ -158,37 +150,29 @@ dwconv_pixels (const LptFwindowLine *t, const LptFgemmEnd *end, Block b, size_t 
     dwconv_block (t, end, b, pixel, c, t->channels - c);
 }
 
-/* Up to PIXELS, some of whose taps may lie outside; with branches once for all kinds of lines. */
-#if MASKED
-INLINE void
-#else
-static __attribute__ ((noinline)) void
-#endif
-dwconv_edge (const LptFwindowLine *t, const LptFgemmEnd *end, size_t stride, ptrdiff_t dilation, size_t pixel)
+/* All taps of `count` pixels from `pixel` on lie inside. */
+INLINE bool
+is_inside (const LptFwindowLine *t, size_t pixel, size_t count)
 {
-  if (t->n - pixel > PIXELS / 2)
-    dwconv_pixels (t, end, (Block) { PIXELS, stride, dilation, false }, pixel);
-  else
-    dwconv_pixels (t, end, (Block) { PIXELS / 2, stride, dilation, false }, pixel);
+  const ptrdiff_t reach = ((ptrdiff_t) t->taps - 1) * t->dilation, from = t->first + (ptrdiff_t) (pixel * t->stride),
+                  to = from + (ptrdiff_t) ((count - 1) * t->stride);
+
+  return pixel + count <= t->n && from + (reach < 0 ? reach : 0) >= 0 &&
+         to + (reach > 0 ? reach : 0) < (ptrdiff_t) t->width;
 }
 
+#if defined (__AVX512F__)
 /* `stride` and `dilation` as in a block. */
 INLINE void
 dwconv_line (const LptFwindowLine *t, const LptFgemmEnd *end, size_t stride, ptrdiff_t dilation)
 {
-  const ptrdiff_t reach = ((ptrdiff_t) t->taps - 1) * t->dilation, before = reach < 0 ? reach : 0,
-                  behind = reach > 0 ? reach : 0;
-
   for (size_t pixel = 0; pixel < t->n; pixel += PIXELS)
-    {
-      const ptrdiff_t from = t->first + (ptrdiff_t) (pixel * t->stride),
-                      to = from + (ptrdiff_t) ((PIXELS - 1) * t->stride);
-
-      if (pixel + PIXELS <= t->n && from + before >= 0 && to + behind < (ptrdiff_t) t->width)
-        dwconv_pixels (t, end, (Block) { PIXELS, stride, dilation, true }, pixel);
-      else
-        dwconv_edge (t, end, MASKED ? stride : 0, dilation, pixel);
-    }
+    if (is_inside (t, pixel, PIXELS))
+      dwconv_pixels (t, end, (Block) { PIXELS, stride, dilation, true, 0, t->taps }, pixel);
+    else if (t->n - pixel > PIXELS / 2)
+      dwconv_pixels (t, end, (Block) { PIXELS, stride, dilation, false, 0, t->taps }, pixel);
+    else
+      dwconv_pixels (t, end, (Block) { PIXELS / 2, stride, dilation, false, 0, t->taps }, pixel);
 }
 
 void
@@ -203,6 +187,96 @@ LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
   else
     dwconv_line (t, end, 0, 0);
 }
+#else
+/* Taps that are named for all channels. */
+#define NAMED_TAPS 64
+
+/* n channels of one vector from `c` on; all taps of these pixels lie inside. */
+INLINE void
+named_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, size_t taps, const float *const *named,
+             size_t pixel, size_t c, size_t n)
+{
+  const size_t apart = t->stride * t->step;
+  V acc[PIXELS];
+
+  LPT_TILE_UNROLL
+  for (size_t p = 0; p < pixels; p++)
+    acc[p] = splat (0.0f);
+  for (size_t k = 0; k < taps; k++)
+    {
+      const float *x = named[2 * k] + c;
+      V weight = load (named[2 * k + 1] + c, n, 0.0f);
+
+      LPT_TILE_UNROLL
+      for (size_t p = 0; p < pixels; p++)
+        acc[p] = fused (load (x + p * apart, n, 0.0f), weight, acc[p]);
+    }
+  LPT_TILE_UNROLL
+  for (size_t p = 0; p < pixels; p++)
+    store (t->y + (pixel + p) * t->ldy + c, end_lanes (end, acc[p], pixel + p, c, n), n);
+}
+
+/* `pixels` is a constant; taps from b.skip on, b.taps of them, lie inside for all. */
+LPT_TILE void
+named_pixels (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, Block b, size_t pixel)
+{
+  const ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride);
+  const float *named[2 * NAMED_TAPS];
+  size_t n = 0, c = 0;
+
+  if (t->rows * b.taps > NAMED_TAPS)
+    {
+      b.pixels = pixels;
+      dwconv_pixels (t, end, b, pixel);
+      return;
+    }
+  for (size_t row = 0; row < t->rows; row++)
+    for (size_t k = b.skip; k < b.skip + b.taps; k++, n++)
+      {
+        named[2 * n] = t->x[row] + (column + (ptrdiff_t) k * t->dilation) * (ptrdiff_t) t->step;
+        named[2 * n + 1] = t->w[row] + k * t->ldw;
+      }
+  for (; c + WIDTH <= t->channels; c += WIDTH)
+    named_block (t, end, pixels, n, named, pixel, c, WIDTH);
+  if (c < t->channels)
+    named_block (t, end, pixels, n, named, pixel, c, t->channels - c);
+}
+
+/* One pixel and its taps that lie inside. */
+INLINE void
+edge_pixel (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixel)
+{
+  const ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride);
+  Block b = { 1, 0, 0, true, 0, 0 };
+
+  while (b.skip < t->taps && (size_t) (column + (ptrdiff_t) b.skip * t->dilation) >= t->width)
+    b.skip++;
+  while (b.skip + b.taps < t->taps && (size_t) (column + (ptrdiff_t) (b.skip + b.taps) * t->dilation) < t->width)
+    b.taps++;
+  named_pixels (t, end, 1, b, pixel);
+}
+
+/* Without masks, and with few registers: taps one by one, pixels with some outside by themselves. */
+void
+LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
+{
+  const Block whole = { PIXELS, 0, 0, true, 0, t->taps };
+
+  for (size_t pixel = 0, count; pixel < t->n; pixel += count > 0 ? count : 1)
+    {
+      for (count = PIXELS; count > 0 && !is_inside (t, pixel, count);)
+        count--;
+      switch (count)
+        {
+#define CASE(pixels) case pixels: named_pixels (t, end, pixels, whole, pixel); break;
+        CASE (8) CASE (7) CASE (6) CASE (5) CASE (4) CASE (3) CASE (2) CASE (1)
+#undef CASE
+        default:
+          edge_pixel (t, end, pixel);
+        }
+    }
+}
+#endif
 
 INLINE V
 max_lanes (const LptFwindowTile *t, size_t at, size_t n)
