@@ -188,24 +188,31 @@ LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
     dwconv_line (t, end, 0, 0);
 }
 #else
-/* Taps that are named for all channels. */
+/* Taps that are named for all pixels and channels. */
 #define NAMED_TAPS 64
 
-/* n channels of one vector from `c` on; all taps of these pixels lie inside. */
+/* Pixels from `from` on that have taps from `skip` on, `taps` of each row, inside, and where those are: of the first
+ * pixel, and their weights. */
+typedef struct {
+  size_t       from, skip, taps, n;
+  const float *x[NAMED_TAPS], *w[NAMED_TAPS];
+} Named;
+
+/* n channels of one vector from `c` on. */
 INLINE void
-named_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, size_t taps, const float *const *named,
-             size_t pixel, size_t c, size_t n)
+named_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, const Named *named, size_t pixel, size_t c,
+             size_t n)
 {
-  const size_t apart = t->stride * t->step;
+  const size_t apart = t->stride * t->step, shift = (pixel - named->from) * apart + c;
   V acc[PIXELS];
 
   LPT_TILE_UNROLL
   for (size_t p = 0; p < pixels; p++)
     acc[p] = splat (0.0f);
-  for (size_t k = 0; k < taps; k++)
+  for (size_t k = 0; k < named->n; k++)
     {
-      const float *x = named[2 * k] + c;
-      V weight = load (named[2 * k + 1] + c, n, 0.0f);
+      const float *x = named->x[k] + shift;
+      V weight = load (named->w[k] + c, n, 0.0f);
 
       LPT_TILE_UNROLL
       for (size_t p = 0; p < pixels; p++)
@@ -216,65 +223,79 @@ named_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, siz
     store (t->y + (pixel + p) * t->ldy + c, end_lanes (end, acc[p], pixel + p, c, n), n);
 }
 
-/* `pixels` is a constant; taps from b.skip on, b.taps of them, lie inside for all. */
+/* `pixels` is a constant. */
 LPT_TILE void
-named_pixels (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, Block b, size_t pixel)
+named_pixels (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, const Named *named, size_t pixel)
 {
-  const ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride);
-  const float *named[2 * NAMED_TAPS];
-  size_t n = 0, c = 0;
+  size_t c = 0;
 
-  if (t->rows * b.taps > NAMED_TAPS)
+  if (named->n > NAMED_TAPS)
     {
-      b.pixels = pixels;
-      dwconv_pixels (t, end, b, pixel);
+      dwconv_pixels (t, end, (Block) { pixels, 0, 0, true, named->skip, named->taps }, pixel);
       return;
     }
-  for (size_t row = 0; row < t->rows; row++)
-    for (size_t k = b.skip; k < b.skip + b.taps; k++, n++)
-      {
-        named[2 * n] = t->x[row] + (column + (ptrdiff_t) k * t->dilation) * (ptrdiff_t) t->step;
-        named[2 * n + 1] = t->w[row] + k * t->ldw;
-      }
   for (; c + WIDTH <= t->channels; c += WIDTH)
-    named_block (t, end, pixels, n, named, pixel, c, WIDTH);
+    named_block (t, end, pixels, named, pixel, c, WIDTH);
   if (c < t->channels)
-    named_block (t, end, pixels, n, named, pixel, c, t->channels - c);
+    named_block (t, end, pixels, named, pixel, c, t->channels - c);
+}
+
+/* Pixels [from, to): the same taps of all lie inside. */
+static void
+named_run (const LptFwindowLine *t, const LptFgemmEnd *end, size_t skip, size_t taps, size_t from, size_t to)
+{
+  const ptrdiff_t column = t->first + (ptrdiff_t) (from * t->stride);
+  Named named;
+
+  named.from = from;
+  named.skip = skip;
+  named.taps = taps;
+  named.n = t->rows * taps;
+  for (size_t k = 0; k < named.n && named.n <= NAMED_TAPS; k++)
+    {
+      const size_t row = k / taps, tap = skip + k % taps;
+
+      named.x[k] = t->x[row] + (column + (ptrdiff_t) tap * t->dilation) * (ptrdiff_t) t->step;
+      named.w[k] = t->w[row] + tap * t->ldw;
+    }
+  for (size_t pixel = from; pixel < to; pixel += PIXELS)
+    switch (to - pixel)
+      {
+#define CASE(pixels) case pixels: named_pixels (t, end, pixels, &named, pixel); break;
+      CASE (7) CASE (6) CASE (5) CASE (4) CASE (3) CASE (2) CASE (1)
+#undef CASE
+      default:
+        named_pixels (t, end, PIXELS, &named, pixel);
+        break;
+      }
 }
 
 /* One pixel and its taps that lie inside. */
-INLINE void
+static void
 edge_pixel (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixel)
 {
   const ptrdiff_t column = t->first + (ptrdiff_t) (pixel * t->stride);
-  Block b = { 1, 0, 0, true, 0, 0 };
+  size_t skip = 0, taps = 0;
 
-  while (b.skip < t->taps && (size_t) (column + (ptrdiff_t) b.skip * t->dilation) >= t->width)
-    b.skip++;
-  while (b.skip + b.taps < t->taps && (size_t) (column + (ptrdiff_t) (b.skip + b.taps) * t->dilation) < t->width)
-    b.taps++;
-  named_pixels (t, end, 1, b, pixel);
+  while (skip < t->taps && (size_t) (column + (ptrdiff_t) skip * t->dilation) >= t->width)
+    skip++;
+  while (skip + taps < t->taps && (size_t) (column + (ptrdiff_t) (skip + taps) * t->dilation) < t->width)
+    taps++;
+  named_run (t, end, skip, taps, pixel, pixel + 1);
 }
 
 /* Without masks, and with few registers: taps one by one, pixels with some outside by themselves. */
 void
 LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
 {
-  const Block whole = { PIXELS, 0, 0, true, 0, t->taps };
+  size_t from = 0, to = t->n;
 
-  for (size_t pixel = 0, count; pixel < t->n; pixel += count > 0 ? count : 1)
-    {
-      for (count = PIXELS; count > 0 && !is_inside (t, pixel, count);)
-        count--;
-      switch (count)
-        {
-#define CASE(pixels) case pixels: named_pixels (t, end, pixels, whole, pixel); break;
-        CASE (8) CASE (7) CASE (6) CASE (5) CASE (4) CASE (3) CASE (2) CASE (1)
-#undef CASE
-        default:
-          edge_pixel (t, end, pixel);
-        }
-    }
+  while (from < to && !is_inside (t, from, 1))
+    edge_pixel (t, end, from++);
+  while (to > from && !is_inside (t, to - 1, 1))
+    edge_pixel (t, end, --to);
+  if (from < to)
+    named_run (t, end, 0, t->taps, from, to);
 }
 #endif
 
