@@ -20,6 +20,7 @@
  */
 
 #include "frontends/tflite/tflite-file.h"
+#include "frontends/tflite/tflite-type-bits.h"
 
 #include <lpt/lpt-op.h>
 #include <lpt/lpt-tflite.h>
@@ -27,8 +28,6 @@
 #include <math.h>
 
 #define CLOSE 1e-5
-
-enum { F = 1, I8 = 2, U8 = 4, I16 = 8, I32 = 16, I64 = 32, B = 64 };
 
 static const struct { const char *name; gint64 code; guint types; } ops[] = {
 #define TFL_OP(number, NAME, map, argument, OP, write, types) { #NAME, number, types },
@@ -105,35 +104,11 @@ tensor_at (const Check *check, const LptTflVector *list, guint i, Tensor *t)
   return TRUE;
 }
 
-static guint
-type_bit (gint64 type)
-{
-  switch (lpt_tfl_dtype (type))
-    {
-    case LPT_DTYPE_F32:
-      return F;
-    case LPT_DTYPE_I8:
-      return I8;
-    case LPT_DTYPE_U8:
-      return U8;
-    case LPT_DTYPE_I16:
-      return I16;
-    case LPT_DTYPE_I32:
-      return I32;
-    case LPT_DTYPE_I64:
-      return I64;
-    case LPT_DTYPE_BOOL:
-      return B;
-    default:
-      return 0;
-    }
-}
-
 /* Are these codes of real numbers? Indices, biases and real numbers have no such rules. */
 static gboolean
 is_codes (const Tensor *t)
 {
-  return t->scales.n > 0 && (type_bit (t->type) & (F | I32 | I64 | B)) == 0;
+  return t->scales.n > 0 && (lpt_tfl_type_bit (lpt_tfl_dtype (t->type)) & (F | I32 | I64 | B)) == 0;
 }
 
 /* --- data -------------------------------------------------------------------- */
@@ -141,7 +116,7 @@ is_codes (const Tensor *t)
 static void
 check_type (const Check *check, const Tensor *t, const char *where, gboolean is_int8, guint types)
 {
-  if (types != 0 && (type_bit (t->type) & types) == 0)
+  if (types != 0 && (lpt_tfl_type_bit (lpt_tfl_dtype (t->type)) & types) == 0)
     breaks (check, "element-type", "%s is %s, which it does not run on", where, lpt_tfl_type_name (t->type));
   else if (is_int8 && t->type != TFL_TYPE_INT8)
     breaks (check, "element-type", "%s is %s, must be INT8", where, lpt_tfl_type_name (t->type));
@@ -153,7 +128,7 @@ check_zero (const Check *check, const Tensor *t, const char *where)
   for (guint i = 0; i < t->zeros.n; i++)
     {
       gint64 zero = lpt_tfl_item_int (&t->zeros, i), bound = t->type == TFL_TYPE_INT16 ? 0 : 128;
-      gint64 middle = type_bit (t->type) == U8 ? 128 : 0;
+      gint64 middle = lpt_tfl_dtype (t->type) == LPT_DTYPE_U8 ? 128 : 0;
       if (zero - middle >= -bound && zero - middle <= MAX (bound - 1, 0))
         continue;
       if (bound == 0)
@@ -253,7 +228,7 @@ check_version (const Check *check, gint64 version)
 static void
 check_bias (const Check *check, const Tensor *x, const Tensor *w, const Tensor *bias)
 {
-  if (bias->type != TFL_TYPE_INT32 && !(x->type == TFL_TYPE_INT16 && type_bit (bias->type) == I64))
+  if (bias->type != TFL_TYPE_INT32 && !(x->type == TFL_TYPE_INT16 && lpt_tfl_dtype (bias->type) == LPT_DTYPE_I64))
     breaks (check, "bias-type", "the bias is %s", lpt_tfl_type_name (bias->type));
   if (bias->scales.n > 0 && bias->axis != 0)
     breaks (check, "quantized-dimension", "%" G_GINT64_FORMAT " of the bias, must be 0", bias->axis);

@@ -14,38 +14,16 @@
 
 #include "frontends/tflite/write/tflite-expand.h"
 
+#include "frontends/tflite/tflite-type-bits.h"
+
 #define EMIT1(op, a) lpt_tfl_x_emit (x, LPT_OP_##op, 1, (a))
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
-
-enum { I8 = 1, U8 = 2, I16 = 4, I32 = 8, I64 = 16, B = 32 };
 
 /* Some inputs are of one type, which is one of @types, or else computed in another one. */
 static const struct { LptOp op; guint types, inputs; } rows[] = {
 #define TFL_TYPES(OP, types, inputs) { LPT_OP_##OP, types, inputs },
 #include "frontends/tflite/write/tflite-types.def"
 };
-
-static guint
-bit_of (LptDType dtype)
-{
-  switch ((guint) dtype)
-    {
-    case LPT_DTYPE_I8:
-      return I8;
-    case LPT_DTYPE_U8:
-      return U8;
-    case LPT_DTYPE_I16:
-      return I16;
-    case LPT_DTYPE_I32:
-      return I32;
-    case LPT_DTYPE_I64:
-      return I64;
-    case LPT_DTYPE_BOOL:
-      return B;
-    default:
-      return 0;
-    }
-}
 
 /* The row of @node where it lacks a kernel for plain numbers of type *@dtype; -1. */
 static gint
@@ -58,7 +36,7 @@ lacking (const LptNode *node, LptDType *dtype)
       if (v == NULL || v->quant != NULL || (!lpt_dtype_is_integer (v->dtype) && v->dtype != LPT_DTYPE_BOOL))
         continue;
       *dtype = v->dtype;
-      if ((bit_of (v->dtype) & rows[i].types) == 0)
+      if ((lpt_tfl_type_bit (v->dtype) & rows[i].types) == 0)
         return (gint) i;
     }
   return -1;
@@ -80,7 +58,7 @@ lpt_tfl_x_widen (LptTflExpand *x)
     return;
   const LptDType wide = own != LPT_DTYPE_U32 && own != LPT_DTYPE_I32 && own != LPT_DTYPE_I64 ? LPT_DTYPE_I32
                                                                                              : LPT_DTYPE_I64;
-  if ((bit_of (wide) & rows[row].types) == 0 || own == LPT_DTYPE_U64)
+  if ((lpt_tfl_type_bit (wide) & rows[row].types) == 0 || own == LPT_DTYPE_U64)
     return;
   for (guint i = 0; i < x->node->n_in; i++)
     {

@@ -11,14 +11,13 @@
 
 #include "eval/requant/lpt-requant-modes.h"
 #include "frontends/tflite/tflite-origin.h"
+#include "frontends/tflite/tflite-type-bits.h"
 #include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-memory.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
 #include <lpt/lpt-tflite.h>
-
-enum { F = 1, I8 = 2, U8 = 4, I16 = 8, I32 = 16, I64 = 32, B = 64 };
 
 typedef struct
 {
@@ -43,28 +42,6 @@ find_row (LptOp op)
   return NULL;
 }
 
-static guint
-type_bit (LptDType dtype)
-{
-  switch ((guint) dtype)
-    {
-    case LPT_DTYPE_I8:
-      return I8;
-    case LPT_DTYPE_U8:
-      return U8;
-    case LPT_DTYPE_I16:
-      return I16;
-    case LPT_DTYPE_I32:
-      return I32;
-    case LPT_DTYPE_I64:
-      return I64;
-    case LPT_DTYPE_BOOL:
-      return B;
-    default:
-      return lpt_dtype_is_real (dtype) ? F : 0;
-    }
-}
-
 /* Do the codes of @node have a kernel: one type in and out (weights beside 16 bits have 8), one scale but in weights?
    */
 static gboolean
@@ -73,7 +50,7 @@ runs_on_codes (const Row *row, LptNode *node)
   LptValue *y = lpt_node_out (node);
   if (y->quant == NULL && y->dtype != LPT_DTYPE_BOOL && !lpt_dtype_is_integer (y->dtype))
     return FALSE;
-  if (y->quant != NULL && ((type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
+  if (y->quant != NULL && ((lpt_tfl_type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
     return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     {
@@ -81,7 +58,8 @@ runs_on_codes (const Row *row, LptNode *node)
       if (x == NULL || x->quant == NULL || x->dtype == LPT_DTYPE_I32 || x->dtype == LPT_DTYPE_I64)
         continue;
       gboolean is_weight = i == 1 && x->producer->data != NULL;
-      if ((type_bit (x->dtype) & row->types) == 0 || (x->quant->n > 1 && !is_weight) || lpt_tfl_w_is_spelled (x))
+      if ((lpt_tfl_type_bit (x->dtype) & row->types) == 0 || (x->quant->n > 1 && !is_weight)
+          || lpt_tfl_w_is_spelled (x))
         return FALSE;
       if (y->quant != NULL && x->dtype != y->dtype && !(is_weight && y->dtype == LPT_DTYPE_I16))
         return FALSE;
