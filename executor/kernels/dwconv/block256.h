@@ -161,15 +161,16 @@ run_256 (const LptDwconvRun *r)
 {
   size_t k = r->kh == r->kw && r->stride_w == 1 && r->dilation_w == 1 ? r->kh : 0;
 
-  for (size_t y = 0; y < r->rows; y++)
+  for (size_t c = r->c0; c < r->c1; c += 16)
     {
-      const LptDwconvRun row = lpt_dwconv_row (r, y);
+      const LptDwconvLanes lanes = lpt_dwconv_lanes (r, c);
 
-      for (size_t c = r->c0; c < r->c1; c += 16)
+      for (size_t y = 0; y < r->rows; y++)
         {
-          const Block b = { &row, lpt_dwconv_lanes (&row, c) };
+          const LptDwconvRun row = lpt_dwconv_row (r, y);
+          const Block b = { &row, lanes };
 
-          switch (b.lanes.mode)
+          switch (lanes.mode)
             {
             case LPT_LANES_WHOLE:   block_of (&b, LPT_LANES_WHOLE, k); break;
             case LPT_LANES_ORDERED: block_of (&b, LPT_LANES_ORDERED, k); break;

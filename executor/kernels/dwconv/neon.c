@@ -76,13 +76,13 @@ block (const LptDwconvRun *r, const LptDwconvLanes *lanes)
 void
 lpt_dwconv__neon (const LptDwconvRun *r)
 {
-  for (size_t y = 0; y < r->rows; y++)
+  for (size_t c = r->c0; c < r->c1; c += 16)
     {
-      const LptDwconvRun row = lpt_dwconv_row (r, y);
+      const LptDwconvLanes lanes = lpt_dwconv_lanes (r, c);
 
-      for (size_t c = r->c0; c < r->c1; c += 16)
+      for (size_t y = 0; y < r->rows; y++)
         {
-          const LptDwconvLanes lanes = lpt_dwconv_lanes (&row, c);
+          const LptDwconvRun row = lpt_dwconv_row (r, y);
 
           block (&row, &lanes);
         }
