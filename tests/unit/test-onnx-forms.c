@@ -46,6 +46,10 @@
   INIT ("s", FLOAT, "1", "floatData", scale) "," INIT ("z", FLOAT, "", "floatData", zero) "," \
   INIT ("bits", FLOAT, "", "floatData", bits)
 #define CODES INIT ("s", FLOAT, "", "floatData", "0.5") "," INIT ("z", "2", "", "int32Data", "2")
+#define CHANNEL_CODES INIT ("s", FLOAT, "2", "floatData", "0.5,1") "," INIT ("z", "2", "2", "int32Data", "2,0")
+#define CLIPPED(bounds) \
+  NODE ("QuantizeLinear", "'x','s','z'", "'q'", "") "," NODE ("Clip", "'q'," bounds, "'c'", "") "," \
+  NODE ("DequantizeLinear", "'c','s','z'", "'y'", "")
 #define COPIES INTS ("consumed_inputs", "0")
 
 typedef struct
@@ -202,6 +206,44 @@ static const Case cases[] = {
            NODE ("Clip", "'q','','hi'", "'c'", "") "," NODE ("DequantizeLinear", "'c','s','z'", "'w'", "") ","
            NODE ("Add", "'x','w'", "'y'", "")),
     "4", "0,0,0,0", "-0.5,0.5,1,1" },
+  { "clip-of-codes-below",
+    MODEL ("13", CODES "," INIT ("lo", "2", "", "int32Data", "4"), X4, CLIPPED ("'lo'")),
+    "4", "-3,1.3,9,2", "1,1.5,9,2" },
+  { "clip-of-codes-by-crossing-bounds",
+    MODEL ("13", CODES "," INIT ("lo", "2", "", "int32Data", "10") "," INIT ("hi", "2", "", "int32Data", "4"), X4,
+           CLIPPED ("'lo','hi'")),
+    "4", "-3,1.3,9,2", "1,1,1,1" },
+  { "clip-of-codes-by-a-computed-bound",
+    MODEL ("13", CODES, X4,
+           NODE ("ReduceMax", "'x'", "'m'", INT ("keepdims", "0")) "," NODE ("Cast", "'m'", "'lo'", INT ("to", "2")) ","
+           CLIPPED ("'lo'")),
+    "4", "-3,1.3,9,2", "3.5,3.5,9,3.5" },
+  { "clip-of-codes-per-channel",
+    MODEL ("13", CHANNEL_CODES "," INIT ("lo", "2", "", "int32Data", "3") "," INIT ("hi", "2", "", "int32Data", "8"),
+           X12, CLIPPED ("'lo','hi'")),
+    "1,2,1,2", "-3,1.3,9,2", "0.5,1.5,8,3" },
+  { "clip-of-codes-per-channel-below",
+    MODEL ("13", CHANNEL_CODES "," INIT ("lo", "2", "", "int32Data", "3"), X12, CLIPPED ("'lo'")),
+    "1,2,1,2", "-3,1.3,9,2", "0.5,1.5,9,3" },
+  { "clip-of-codes-per-channel-above",
+    MODEL ("13", CHANNEL_CODES "," INIT ("hi", "2", "", "int32Data", "4"), X12, CLIPPED ("'','hi'")),
+    "1,2,1,2", "-3,1.3,9,2", "-1,1,4,2" },
+  { "clip-of-integers",
+    MODEL ("13", INIT ("lo", "2", "", "int32Data", "4") "," INIT ("hi", "2", "", "int32Data", "10"), X4,
+           NODE ("Cast", "'x'", "'q'", INT ("to", "2")) "," NODE ("Clip", "'q','lo','hi'", "'c'", "") ","
+           NODE ("Cast", "'c'", "'y'", INT ("to", "1"))),
+    "4", "1,5,9,200", "4,5,9,10" },
+  { "clip-of-constant-codes-below",
+    MODEL ("13", CODES "," INIT ("lo", "2", "", "int32Data", "4") "," INIT ("q", "2", "4", "int32Data", "1,3,5,200"),
+           X4,
+           NODE ("Clip", "'q','lo'", "'c'", "") "," NODE ("DequantizeLinear", "'c','s','z'", "'w'", "") ","
+           NODE ("Add", "'x','w'", "'y'", "")),
+    "4", "0,0,0,0", "1,1,1.5,99" },
+  { "clip-by-crossing-bounds",
+    MODEL ("13", INIT ("lo", FLOAT, "", "floatData", "3") "," INIT ("hi", FLOAT, "", "floatData", "1"), X4,
+           NODE ("Clip", "'x','lo','hi'", "'y'", "")),
+    "4", "-3,1.3,9,2", "1,1,1,1" },
+  { "clip-without-bounds", MODEL ("13", "", X4, NODE ("Clip", "'x'", "'y'", "")), "4", "-3,1.3,9,2", "-3,1.3,9,2" },
   /* lengths and ranks that are open */
   { "softmax-open",
     MODEL ("11", "", VALUE ("x", FLOAT, OPEN ("a") "," OPEN ("b") "," DIM ("2")),

@@ -9,7 +9,8 @@
  *   - integers and booleans that are computed with are float32, as relaxed arithmetic is of real numbers;
  *   - where types do not go together, all of them are the widest real one; booleans only if that is not enough.
  *
- * What follows from these is asked of inference; where an output is of another type, a Cast comes behind.
+ * What follows from these is asked of inference; where an output is of another type, a Cast comes behind. So is an
+ * elementwise op of plain integers and of codes, whose numbers are read as float32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,6 +77,19 @@ unify (LptNode  *node,
       node->in[i].compute = wide;
 }
 
+/* Codes, which are written as the numbers that they stand for, beside an output of plain integers? */
+static gboolean
+mixes_codes (LptNode *node)
+{
+  gboolean codes = FALSE, plain = FALSE;
+
+  for (guint i = 0; i < node->n_in; i++)
+    codes = codes || (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL);
+  for (guint o = 0; o < node->n_out; o++)
+    plain = plain || (node->out[o].quant == NULL && lpt_dtype_is_integer (node->out[o].dtype));
+  return codes && plain && (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0;
+}
+
 void
 lpt_onnx_w_relax (LptNode        *node,
                   LptOnnxRelaxed *relaxed)
@@ -84,7 +98,7 @@ lpt_onnx_w_relax (LptNode        *node,
   gboolean integers = FALSE;
 
   *relaxed = (LptOnnxRelaxed) { 0 };
-  if ((node->flags & LPT_NODE_RELAXED) == 0 || lpt_node_n_bodies (node) > 0)
+  if (((node->flags & LPT_NODE_RELAXED) == 0 && !mixes_codes (node)) || lpt_node_n_bodies (node) > 0)
     return;
   relaxed->counted = g_new (LptDType, node->n_in + 1);
   relaxed->made = g_new (LptDType, node->n_out + 1);
