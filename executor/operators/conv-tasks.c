@@ -249,7 +249,7 @@ static void
 cut_parts (LptConvForm *v)
 {
   gsize m = 0, lines = 0, unit = 1, oc = v->parts->conv.shape.oc, panel = 64;
-  double work = 0, want, most;
+  double want = 0, most;
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
@@ -260,16 +260,13 @@ cut_parts (LptConvForm *v)
       m += pixels;
       lines = s->batch * v->od * v->oh;
       unit = MAX (unit, v->parts[i].place.y / v->ow);
-      work += (double) pixels * (double) (s->kd * s->kh * s->kw) * (double) (s->ic / s->groups) * (double) oc;
+      want += v->depthwise ? lpt_dwconv_parts (s)
+                           : lpt_gemm_work (pixels, s->kd * s->kh * s->kw * (s->ic / s->groups), oc / s->groups) *
+                                 (double) s->groups / lpt_gemm_part (v->parts->conv.kernel);
     }
   most = (double) (m / v->n_parts / 48);
-  if (v->depthwise)
-    want = work / 160e3;
-  else
-    {
-      want = work / lpt_gemm_part (v->parts->conv.kernel);
-      panel = v->parts->conv.shape.groups > 1 ? oc : lpt_gemm_panel (v->parts->conv.kernel, oc);
-    }
+  if (!v->depthwise)
+    panel = v->parts->conv.shape.groups > 1 ? oc : lpt_gemm_panel (v->parts->conv.kernel, oc);
   v->rows = lpt_cut_make (lines, unit, MIN (want, most));
   v->channels = lpt_cut_make (oc, panel, want / (double) v->rows.cuts);
 }

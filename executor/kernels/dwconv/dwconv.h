@@ -85,5 +85,7 @@ size_t lpt_dwconv_workspace   (const LptDwconv *d);
 /* Output rows [r0, r1) of batch * od * oh, output channels [c0, c1), c0 a multiple of 16, c1 too or oc. */
 void   lpt_dwconv_tile        (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1, void *workspace);
 
+/* In how many tasks the convolution is worth to be cut. */
+double lpt_dwconv_parts       (const LptConvShape *s);
 /* A partition for lpt_parallel_for (): output rows and channels. */
 void   lpt_dwconv_tiling      (const LptConvShape *s, LptCut *rows, LptCut *channels);

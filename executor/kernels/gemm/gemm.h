@@ -210,6 +210,14 @@ bool   lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e
 /* Rows [m0, m1), columns [n0, n1), n0 a multiple of the panel width, n1 too or n. */
 void   lpt_gemm_tile      (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
 
+/* Products that take as long as the whole of m rows by n columns: vectors are of 16 columns, and to end a sum (its
+ * scale, its code and its place) takes the time of 32 products. */
+static inline double
+lpt_gemm_work (size_t m, size_t k, size_t n)
+{
+  return (double) m * (double) (k + 32) * (double) ((n + 15) & ~(size_t) 15);
+}
+
 /* Products that are worth a task of their own. */
 static inline double
 lpt_gemm_part (const LptGemmKernel *kernel)

@@ -531,7 +531,7 @@ lpt_conv_tiling (const LptGemmKernel *kernel, const LptConvShape *s, LptCut *pix
    * a panel are near: at whole lines where tiles end with them anyway, else at tiles of the kernel. */
   size_t ocg = s->oc / s->groups, panel = lpt_gemm_panel (kernel, ocg), mr = lpt_gemm_rows (kernel, panel);
   size_t lines = s->batch * s->od * s->oh, m = lines * s->ow;
-  double want = (double) m * (double) (conv_taps (kernel, s) * conv_k (kernel, s)) * (double) s->oc /
+  double want = lpt_gemm_work (m, conv_taps (kernel, s) * conv_k (kernel, s), ocg) * (double) s->groups /
                 lpt_gemm_part (kernel),
          most = (double) (m / 48);
 
