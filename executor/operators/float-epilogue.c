@@ -51,6 +51,16 @@ take_factor (LptFloatEpilogue *e,
   return e->factor != NULL;
 }
 
+/* Bounds, or those of what has bounds: of x clamped to [a, b], then to [c, d], they are a and b clamped to [c, d]. */
+static void
+take_bounds (LptFloatEpilogue *e,
+             const LptRun     *run)
+{
+  e->end.lo = e->end.clamps ? MIN (MAX (e->end.lo, run->lo), run->hi) : run->lo;
+  e->end.hi = e->end.clamps ? MIN (MAX (e->end.hi, run->lo), run->hi) : run->hi;
+  e->end.clamps = TRUE;
+}
+
 /* Takes the op in; FALSE: it stays outside. */
 static gboolean
 take (LptFloatEpilogue *e,
@@ -69,11 +79,9 @@ take (LptFloatEpilogue *e,
       e->map = run.map;
       return TRUE;
     }
-  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL && !e->end.clamps)
+  if (run.kind == LPT_RUN_CLAMP && e->maps == NULL)
     {
-      e->end.clamps = TRUE;
-      e->end.lo = run.lo;
-      e->end.hi = run.hi;
+      take_bounds (e, &run);
       return TRUE;
     }
   if (run.kind == LPT_RUN_BINARY && run.binary == LPT_BINARY_MULTIPLY)

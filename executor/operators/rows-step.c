@@ -166,6 +166,26 @@ unary_run (const LptProgramOp *op,
   return run->function != NULL;
 }
 
+/* Maximum and Minimum with a constant number are one bound. */
+static gboolean
+bound_run (const LptProgramOp *op,
+           LptRun             *run)
+{
+  const LptProgramValue *bound = op->n_in == 2 ? op->in[1] : NULL;
+  float value;
+
+  if ((op->node->op != LPT_OP_MAXIMUM && op->node->op != LPT_OP_MINIMUM) || bound == NULL ||
+      bound->kind != LPT_STORAGE_CONST || !lpt_program_is_real (bound) || lpt_program_count (bound) != 1 ||
+      op->in[0]->kind == LPT_STORAGE_CONST || !lpt_shape_equal (&op->in[0]->array.shape, &op->out[0]->array.shape))
+    return FALSE;
+  value = ((const float *) bound->array.data)[0];
+  run->kind = LPT_RUN_CLAMP;
+  run->lo = op->node->op == LPT_OP_MAXIMUM ? value : -INFINITY;
+  run->hi = op->node->op == LPT_OP_MINIMUM ? value : INFINITY;
+
+  return !isnan (value);
+}
+
 /* A comparison of real values, whose result are words where the program does not hold it. */
 static gboolean
 compare_run (const LptProgramOp *op,
@@ -295,6 +315,8 @@ lpt_rows_read_op (LptProgramOp *op,
     return compare_run (op, run);
   if (!lpt_program_is_real (op->out[0]) || !lpt_program_is_real (op->in[0]))
     return FALSE;
+  if (bound_run (op, run))
+    return TRUE;
   if (find_binary (op->node->op, &run->binary))
     {
       run->kind = LPT_RUN_BINARY;
