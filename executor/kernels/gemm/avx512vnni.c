@@ -15,10 +15,11 @@
 
 #define ROWS(X) X (0) X (1) X (2) X (3) X (4) X (5) X (6) X (7) X (8) X (9) X (10) X (11)
 
-/* mr, nb and stage are constants: STAGE_NONE writes accumulators, STAGE_WORDS int32 or float, the others bytes. */
+/* mr, nb, half and stage are constants: STAGE_NONE writes accumulators, STAGE_WORDS int32 or float, the others bytes.
+ * half: the last register has eight columns at most. Where registers of 512 bits take two turns, half of one takes one. */
 LPT_TILE void
-tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const Params *params, size_t columns,
-      const LptGemmOut *o)
+tile (size_t mr, size_t nb, bool half, int stage, const LptGemmTile *t, int32_t *acc, const Params *params,
+      size_t columns, const LptGemmOut *o)
 {
   const __m512i zero = _mm512_setzero_si512 ();
   size_t whole = t->k & ~(size_t) 3, rest = t->k & 3;
@@ -49,18 +50,25 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
       ROWS (ADD_ROW)
     }
 
+#define DOT(j, c, x, w)                                                                                      \
+  {                                                                                                          \
+    if (half && nb == j + 1)                                                                                 \
+      __asm__ ("vpdpbusd %t2, %t1, %t0" : "+v" (c) : "v" (x), "v" (w));                                      \
+    else                                                                                                     \
+      c = _mm512_dpbusd_epi32 (c, x, w);                                                                     \
+  }
 #define STEP(i, BYTES)                                                                                       \
   if (i < mr)                                                                                                \
     {                                                                                                        \
       __m512i x = _mm512_set1_epi32 (BYTES);                                                                 \
                                                                                                              \
-      c##i##_0 = _mm512_dpbusd_epi32 (c##i##_0, x, b0);                                                      \
+      DOT (0, c##i##_0, x, b0)                                                                               \
       if (nb > 1)                                                                                            \
-        c##i##_1 = _mm512_dpbusd_epi32 (c##i##_1, x, b1);                                                    \
+        DOT (1, c##i##_1, x, b1)                                                                             \
       if (nb > 2)                                                                                            \
-        c##i##_2 = _mm512_dpbusd_epi32 (c##i##_2, x, b2);                                                    \
+        DOT (2, c##i##_2, x, b2)                                                                             \
       if (nb > 3 && mr < 7)                                                                                  \
-        c##i##_3 = _mm512_dpbusd_epi32 (c##i##_3, x, b3);                                                    \
+        DOT (3, c##i##_3, x, b3)                                                                             \
       else if (nb > 3)                                                                                       \
         DOT_MEMORY (c##i##_3, x, b + 192)                                                                    \
     }
@@ -315,7 +323,7 @@ tile (size_t mr, size_t nb, int stage, const LptGemmTile *t, int32_t *acc, const
 void
 lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE_NONE, t, acc, NULL, 0, NULL); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, false, STAGE_NONE, t, acc, NULL, 0, NULL); break;
   switch (t->nr + t->mr)
     {
     ALL_CASES
@@ -325,13 +333,24 @@ lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 #undef CASE
 }
 
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, STAGE, t, NULL, params, columns, o); break;
+#define CASE(nb, i) case nb * 16 + i: tile (i, nb, false, STAGE, t, NULL, params, columns, o); break;
+/* Tiles of all rows that a width has are most of a block. */
+#define HALF(nb, i) case 128 + nb * 16 + i: tile (i, nb, true, STAGE, t, NULL, params, columns, o); return;
 #define FUSED(name, stage)                                                                                   \
   static void                                                                                                \
   name (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)                     \
   {                                                                                                          \
     enum { STAGE = stage };                                                                                  \
                                                                                                              \
+    if (columns + 8 <= t->nr)                                                                                \
+      switch (128 + t->nr + t->mr)                                                                           \
+        {                                                                                                    \
+        HALF (1, 12)                                                                                         \
+        HALF (2, 12)                                                                                         \
+        HALF (3, 8)                                                                                          \
+        default:                                                                                             \
+          break;                                                                                             \
+        }                                                                                                    \
     switch (t->nr + t->mr)                                                                                   \
       {                                                                                                      \
       ALL_CASES                                                                                              \
@@ -345,6 +364,7 @@ FUSED (fused_float, STAGE_FLOAT)
 FUSED (fused_single, STAGE_SINGLE)
 FUSED (fused_words, STAGE_WORDS)
 #undef FUSED
+#undef HALF
 #undef CASE
 
 void
