@@ -30,7 +30,7 @@ typedef struct
   char     *name;            /* in a body: behind the name of the node that has it, NODE/NAME, with several bodies NODE/K/NAME */
   LptOp     op;
   LptDType  precision;       /* in which what became of it runs (lpt_node_runs_in()); of a part of another op i32, or f32 where that one
-                              * is real; UNDEFINED = gone */
+                              * is real; UNDEFINED = gone. Of several integer types it is one: the reason names all */
   char     *inputs;          /* element types of its inputs, "u8, i8" */
   char     *decided_by;      /* name of the FakeQuantize in front of input 0, or the restriction; NULL = none */
   char     *reason;          /* one line; for what stays float the chain of reasons, "; " between them */

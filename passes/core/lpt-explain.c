@@ -16,6 +16,7 @@
 #include <lpt/lpt-work.h>
 
 #include "ir/lpt-graph-private.h"
+#include "passes/core/lpt-explain-types.h"
 #include "passes/core/lpt-rewriter.h"
 
 #define LPT_BETWEEN_REASONS "; "
@@ -151,19 +152,24 @@ index_remarks (Account         *account,
     }
 }
 
+/* @by_origin: name in the source -> GPtrArray of the nodes that come from it, in the order of the graph. */
 static void
 collect_nodes (LptGraph   *graph,
-               GHashTable *nodes)
+               GHashTable *nodes,
+               GHashTable *by_origin)
 {
-  guint i, k;
-
-  for (i = 0; i < graph->nodes->len; i++)
+  for (guint i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
+      GPtrArray *list = node->origin != NULL ? g_hash_table_lookup (by_origin, node->origin) : NULL;
 
       g_hash_table_add (nodes, node);
-      for (k = 0; k < lpt_node_n_bodies (node); k++)
-        collect_nodes (lpt_node_body (node, k), nodes);
+      if (list == NULL && node->origin != NULL)
+        g_hash_table_insert (by_origin, node->origin, list = g_ptr_array_new ());
+      if (list != NULL)
+        g_ptr_array_add (list, node);
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        collect_nodes (lpt_node_body (node, k), nodes, by_origin);
     }
 }
 
@@ -190,7 +196,35 @@ index_fates (Account         *account,
     }
 }
 
-/* Nodes that no pass had a word about are what they were. Without @by_origin all are, as far as they run at all. */
+/* Nodes of the op's kind, or of that it became, that no pass had a word about stand for it as well: as it was, or
+ * copies for other readers. */
+static void
+index_silent (Account         *account,
+              const LptNode   *node,
+              const char      *name,
+              const GPtrArray *nodes)
+{
+  const GArray *live = g_hash_table_lookup (account->live, name);
+
+  if (live == NULL && g_hash_table_contains (account->absorbed, name))
+    return;
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      const LptNode *now = g_ptr_array_index (nodes, i);
+      gboolean said = FALSE, alike = now->op == node->op;
+
+      live = g_hash_table_lookup (account->live, name);
+      for (guint k = 0; live != NULL && k < live->len; k++)
+        {
+          said |= g_array_index (live, Live, k).node == now;
+          alike |= g_array_index (live, Live, k).node->op == now->op;
+        }
+      if (alike && !said)
+        add_live (account, name, now, NULL);
+    }
+}
+
+/* What no pass had a word about. Without @by_origin all nodes are what they were, as far as they run at all. */
 static void
 index_untouched (Account    *account,
                  LptGraph   *source,
@@ -204,12 +238,11 @@ index_untouched (Account    *account,
     {
       LptNode *node = g_ptr_array_index (source->nodes, i);
       g_autofree char *name = g_strconcat (prefix, node->name, NULL);
-      const LptNode *now = run == NULL ? g_hash_table_lookup (by_origin, name)
-                                       : g_hash_table_contains (run, node) ? node : NULL;
 
-      if (now != NULL && now->op == node->op && !g_hash_table_contains (account->live, name) &&
-          !g_hash_table_contains (account->absorbed, name))
-        add_live (account, name, now, NULL);
+      if (run == NULL)
+        index_silent (account, node, name, g_hash_table_lookup (by_origin, name));
+      else if (g_hash_table_contains (run, node))
+        add_live (account, name, node, NULL);
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         {
           g_autofree char *inner = lpt_body_prefix (node, k, name);
@@ -226,16 +259,11 @@ index_result (Account         *account,
               const LptReport *report)
 {
   g_autoptr (GHashTable) nodes = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) by_origin = g_hash_table_new (g_str_hash, g_str_equal);
-  GHashTableIter iter;
-  gpointer key;
+  g_autoptr (GHashTable) by_origin = g_hash_table_new_full (g_str_hash, g_str_equal, NULL,
+                                                            (GDestroyNotify) g_ptr_array_unref);
 
-  collect_nodes (result, nodes);
+  collect_nodes (result, nodes, by_origin);
   index_fates (account, report, nodes);
-  g_hash_table_iter_init (&iter, nodes);
-  while (g_hash_table_iter_next (&iter, &key, NULL))
-    if (((LptNode *) key)->origin != NULL)
-      g_hash_table_insert (by_origin, ((LptNode *) key)->origin, key);
   index_untouched (account, source, "", by_origin);
 }
 
@@ -349,38 +377,6 @@ say_root (const Root *root)
 }
 
 /* --- one op --- */
-
-/* The name of @node that a reader of @source knows: of what lowering put between ops (Reinterpret, Requantize) that of
- * the op in front. */
-static const char *
-known_in (LptGraph      *source,
-          const LptNode *node)
-{
-  const LptNode *known = node;
-
-  while (known != NULL && (known->info->flags & LPT_OP_F_QUANTIZES) != 0 &&
-         lpt_graph_find (source, lpt_node_known_as (known)) == NULL)
-    known = lpt_node_src ((LptNode *) known, 0);
-
-  return lpt_node_known_as (known != NULL ? known : node);
-}
-
-/* What stands for the op of @source computes in @dtype. */
-static char *
-say_live (LptGraph      *source,
-          const LptNode *node,
-          LptDType       dtype)
-{
-  const LptValue *data = lpt_node_in ((LptNode *) node, lpt_node_first_operand (node));
-
-  if (lpt_node_runs_on_codes (node))
-    return g_strdup_printf ("runs on the %s integers of \"%s\"", lpt_dtype_name (dtype),
-                            known_in (source, data->producer));
-  if (lpt_node_recurrent_weights (node) > 0)
-    return g_strdup ("its weights are integers, each row of its data and state becomes 16-bit codes");
-
-  return g_strdup_printf ("computes on %s numbers that stand for themselves", lpt_dtype_name (dtype));
-}
 
 static char *
 say_real (Account       *account,
@@ -498,7 +494,13 @@ explain_node (Account       *account,
         g_hash_table_insert (account->roots, e, g_memdup2 (&kept, sizeof kept));
     }
   else if (one != NULL && e->precision != LPT_DTYPE_UNDEFINED && one->node->op != LPT_OP_OPAQUE)
-    e->reason = say_live (node->graph, one->node, e->precision);
+    {
+      g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+
+      for (guint i = 0; i < live->len; i++)
+        g_ptr_array_add (nodes, (gpointer) g_array_index (live, Live, i).node);
+      e->reason = lpt_explain_types (node->graph, one->node, nodes);
+    }
   else if (one != NULL)
     e->reason = g_strdup (unknown_reason (one->node, one->reason));
   else if (fate != NULL)
