@@ -23,10 +23,11 @@
 #include "passes/support/lpt-restricted.h"
 #include "passes/core/lpt-rewriter.h"
 
-/* Types that the target allows on @port of GroupConvolution; none when it says nothing. */
+/* Types that the target allows on @port of GroupConvolution, and by which restriction; none when it says nothing. */
 static LptTypeList
-restricted_types (LptRewriter *rw,
-                  guint        port)
+restricted_types (LptRewriter           *rw,
+                  guint                  port,
+                  const LptRestriction **by)
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   guint i, k, p;
@@ -43,17 +44,20 @@ restricted_types (LptRewriter *rw,
 
           for (p = 0; p < ports->n_ports; p++)
             if (ports->ports[p] == port)
-              return ports->types;
+              {
+                *by = restriction;
+                return ports->types;
+              }
         }
     }
 
   return (LptTypeList) { 0 };
 }
 
-/* May the pass make ops of kind @op? */
-static gboolean
-is_never (LptRewriter *rw,
-          LptOp        op)
+/* The restriction that keeps @op off integers, or NULL. */
+static const LptRestriction *
+never (LptRewriter *rw,
+       LptOp        op)
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   guint i;
@@ -63,10 +67,10 @@ is_never (LptRewriter *rw,
       const LptRestriction *restriction = g_ptr_array_index (config->restrictions, i);
 
       if (restriction->node == NULL && restriction->op == op && lpt_restriction_is_never (restriction))
-        return TRUE;
+        return restriction;
     }
 
-  return FALSE;
+  return NULL;
 }
 
 static gboolean
@@ -90,7 +94,8 @@ weights_type (LptRewriter *rw,
 {
   const LptConfig *config = lpt_rewriter_config (rw);
   LptBoxValue *box = lpt_box (multiply->graph, multiply->in[side].mark.precisions);
-  const LptTypeList types = restricted_types (rw, 1);
+  const LptRestriction *by;
+  const LptTypeList types = restricted_types (rw, 1, &by);
 
   if (!config->update_precisions)
     return data;
@@ -154,7 +159,8 @@ rewrite (LptRewriter *rw,
   g_autoptr (LptTensor) minus = NULL;
   g_autofree char *add_name = NULL;
   g_autofree char *const_name = NULL;
-  const LptTypeList types = restricted_types (rw, 0);
+  const LptRestriction *by = NULL;
+  const LptTypeList types = restricted_types (rw, 0, &by);
   LptDequant dq;
   LptDType weights;
   LptNode *conv, *add, *fresh;
@@ -178,10 +184,16 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, multiply, "a constant varies along a spatial axis");
   if (lpt_rewriter_config (rw)->update_precisions && types.n > 0 &&
       !lpt_type_list_has (&types, dq.data->dtype))
-    return lpt_rewriter_decline (rw, multiply, "the target does not allow %s data for GroupConvolution",
-                                 lpt_dtype_name (dq.data->dtype));
-  if (is_never (rw, LPT_OP_GROUP_CONVOLUTION) || is_never (rw, LPT_OP_ADD))
-    return lpt_rewriter_decline (rw, multiply, "the target runs no GroupConvolution, or no Add, on integers");
+    return lpt_rewriter_decline (rw, multiply,
+                                 "the target does not allow %s data for GroupConvolution (restriction \"%s\")",
+                                 lpt_dtype_name (dq.data->dtype), by->text);
+  by = never (rw, LPT_OP_GROUP_CONVOLUTION);
+  if (by == NULL)
+    by = never (rw, LPT_OP_ADD);
+  if (by != NULL)
+    return lpt_rewriter_decline (rw, multiply,
+                                 "the target runs no GroupConvolution, or no Add, on integers (restriction \"%s\")",
+                                 by->text);
   weights = weights_type (rw, multiply, side, dq.data->dtype);
   if (lpt_rewriter_config (rw)->update_precisions &&
       !lpt_type_list_has (&lpt_rewriter_config (rw)->default_precisions, weights))

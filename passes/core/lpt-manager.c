@@ -9,6 +9,7 @@
  */
 
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-explain.h>
 
 #include "ir/lpt-memory.h"
 #include "passes/support/lpt-layer.h"
@@ -75,6 +76,25 @@ is_fine (LptRewriter  *rw,
   return FALSE;
 }
 
+/* Where types are those of a restriction, so are the zero points that go with them: what a pass declined for one,
+ * behind the first @before remarks, is said with the restriction in front. */
+static void
+remark_zero_point (LptRewriter *rw,
+                   LptNode     *node,
+                   guint        before)
+{
+  GPtrArray *remarks = rw->report != NULL ? rw->report->remarks : NULL;
+  const guint at = remarks != NULL && remarks->len > before ? remarks->len - 1 : 0;
+  const LptRemark *last = remarks != NULL && remarks->len > before ? g_ptr_array_index (remarks, at) : NULL;
+
+  if (last == NULL || !g_str_equal (last->node, node->name) ||
+      !g_str_equal (lpt_reason_find (last->reason)->group, "zero-point"))
+    return;
+  lpt_layer_remark_types (rw, node);
+  if (remarks->len > at + 1)
+    g_ptr_array_insert (remarks, (gint) at, g_ptr_array_steal_index (remarks, at + 1));
+}
+
 /* Offers @node to the passes; FALSE + error when a rewrite does not fit or the observer stops. */
 static gboolean
 offer (LptRewriter  *rw,
@@ -86,7 +106,7 @@ offer (LptRewriter  *rw,
       const LptPass *pass = rw->passes[rw->current];
       LptPassStats *stats = stats_of (rw);
       g_autofree char *name = NULL;
-      guint mark = lpt_memory_mark ();
+      const guint mark = lpt_memory_mark (), before = rw->report != NULL ? rw->report->remarks->len : 0;
       gint64 start;
       gboolean changed;
 
@@ -113,7 +133,10 @@ offer (LptRewriter  *rw,
           stats->usec += g_get_monotonic_time () - start;
         }
       if (!changed)
-        continue;
+        {
+          remark_zero_point (rw, node, before);
+          continue;
+        }
       rw->changed = TRUE;
       if (rw->observer != NULL && rw->observer->after != NULL &&
           !rw->observer->after (pass, rw->graph, node, rw->observer->data, error))

@@ -308,18 +308,18 @@ code_types (LptGraph *graph, LptConfig *config)
   return written;
 }
 
-/* A FakeQuantize above, seen through any op, writes another integer type: the restrictions of other readers reach
- * it. */
+/* A FakeQuantize above, seen through any op, writes another integer type, or none where one of its readers is
+ * restricted: the restrictions of other readers reach it. */
 static gboolean
-type_changed (LptNode *node, GHashTable *before, GHashTable *after, guint depth)
+type_changed (const Account *a, LptNode *node, GHashTable *before, GHashTable *after, guint depth)
 {
   if (node->op == LPT_OP_FAKE_QUANTIZE)
     {
       gpointer was = g_hash_table_lookup (before, node->name), is = g_hash_table_lookup (after, node->name);
-      return was != NULL && is != NULL && was != is;
+      return was != NULL && was != is && (is != NULL || restricted_reader (a, lpt_node_out (node), 0));
     }
   for (guint i = 0; i < node->n_in && depth < 8; i++)
-    if (lpt_node_src (node, i) != NULL && type_changed (lpt_node_src (node, i), before, after, depth + 1))
+    if (lpt_node_src (node, i) != NULL && type_changed (a, lpt_node_src (node, i), before, after, depth + 1))
       return TRUE;
   return FALSE;
 }
@@ -356,8 +356,9 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
       const LptExplanation *e = g_ptr_array_index (after, i), *was = g_hash_table_lookup (before_of, e->name);
       LptNode *node = lpt_graph_find (graph, e->name);
       gboolean said, allowed = FALSE;
-      /* What is a part of another op has no type of its own. */
-      if (was == NULL || was->precision == LPT_DTYPE_F32 || was->precision == LPT_DTYPE_I32 ||
+      /* What is a part of another op, or folded into its neighbours, has no type of its own. */
+      if (was == NULL || was->precision == LPT_DTYPE_UNDEFINED || was->precision == LPT_DTYPE_F32 ||
+          was->precision == LPT_DTYPE_I32 ||
           e->precision != LPT_DTYPE_F32 || g_str_has_prefix (was->reason, "part of "))
         continue;
       gboolean named = is_named (e, config, node, options, &said);
@@ -369,7 +370,7 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
       if (!said && !allowed)
         {
           g_autoptr (GHashTable) types_before = code_types (graph, plain), types_after = code_types (graph, config);
-          allowed = type_changed (node, types_before, types_after, 0);
+          allowed = type_changed (&account, node, types_before, types_after, 0);
         }
       if (!named && !allowed)
         return g_strdup_printf ("without need: %s: %s \"%s\" is real: %s (was %s: %s)", text, node->info->name, e->name,
