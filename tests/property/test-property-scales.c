@@ -12,6 +12,8 @@
  *                                     zero point that is fractional or what is added in front of a product. Weights
  *                                     carry a step as far as they are large and many, a sum as far as it is long, a
  *                                     product as far as the other factor is large
+ *     means rounded to codes          half a step h. Behind an MVN that divides by D: (2 + M) h / (D - h), since data
+ *                                     and their mean move by h each, the deviation by h
  *     lowered                         1e-3 of such a step: a zero point that is that near to a whole number is one
  *     as an f16 output, lowered       5e-4 M more
  *
@@ -73,9 +75,54 @@ counts (LptGraph *graph, const char *name)
                           !(node->op == LPT_OP_SUBTRACT && lpt_node_src (node, 0)->op == LPT_OP_CONVERT));
 }
 
-/* Outputs of one run; @greatest (nullable): M. */
+/* The least standard deviation of the elements of @x that share a mean over @axes. */
+static double
+least_deviation (LptTensor *x, const LptInts *axes)
+{
+  const LptShape *shape = lpt_tensor_shape (x);
+  g_autofree double *sums = g_new0 (double, 3 * lpt_tensor_count (x) + 1);      /* count, sum, sum of squares */
+  double least = INFINITY;
+  for (gint64 i = 0; i < lpt_tensor_count (x); i++)
+    {
+      const double v = lpt_tensor_get_f64 (x, i);
+      gint64 group = 0, rest = i, stride = 1;
+      for (gint d = shape->rank; d-- > 0; )
+        {
+          gboolean summed = FALSE;
+          for (guint a = 0; a < axes->n; a++)
+            summed |= axes->v[a] == d || axes->v[a] + shape->rank == d;
+          group += summed ? 0 : rest % shape->dims[d] * stride;
+          stride *= shape->dims[d];
+          rest /= shape->dims[d];
+        }
+      sums[3 * group] += 1;
+      sums[3 * group + 1] += v;
+      sums[3 * group + 2] += v * v;
+    }
+  for (gint64 i = 0; i < lpt_tensor_count (x); i++)
+    if (sums[3 * i] > 0)
+      least = fmin (least, sqrt (fmax (sums[3 * i + 2] / sums[3 * i] - pow (sums[3 * i + 1] / sums[3 * i], 2), 0)));
+  return least;
+}
+
+/* @divisor: the least that an MVN of @graph outside of bodies divides by. */
+static void
+see_value (LptGraph *graph, const char *name, LptTensor *tensor, double *divisor)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      LptInts axes = { 0 };
+      if (node->op == LPT_OP_MVN && g_str_equal (lpt_node_src (node, 0)->name, name) &&
+          lpt_node_ints_in (node, 1, &axes))
+        *divisor = fmin (*divisor, least_deviation (tensor, &axes));
+      lpt_ints_clear (&axes);
+    }
+}
+
+/* Outputs of one run; @greatest (nullable): M, @divisor (nullable): of see_value(). */
 static GPtrArray *
-run (LptGraph *graph, guint seed, double *greatest, GError **error)
+run (LptGraph *graph, guint seed, double *greatest, double *divisor, GError **error)
 {
   guint flags = LPT_PLAN_REFERENCE | (greatest != NULL ? LPT_PLAN_KEEP_ALL : 0);
   g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, error);
@@ -104,6 +151,8 @@ run (LptGraph *graph, guint seed, double *greatest, GError **error)
       g_autoptr (LptTensor) tensor = counts (graph, name) ? lpt_plan_context_value (context, i, error) : NULL;
       for (gint64 k = 0; tensor != NULL && k < lpt_tensor_count (tensor); k++)
         *greatest = fmax (*greatest, fabs (lpt_tensor_get_f64 (tensor, k)));
+      if (tensor != NULL && divisor != NULL)
+        see_value (graph, name, tensor, divisor);
     }
   return g_steal_pointer (&outputs);
 }
@@ -114,6 +163,7 @@ typedef struct
 {
   gboolean averages, rounds, folds, sums, adds, bodies, zeros, lengths, means, products;
   guint    normalizes, divides;      /* how many normalizations there are, and how many of them divide */
+  double   divisor;                  /* the least that an MVN divides by in this run */
   double   step, gain;               /* gain: how far a product of weights carries a difference of 1, at least 1 */
 } Content;
 
@@ -360,22 +410,26 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
     failure = forms_differ (copy, seed, lowered, what);
   if (failure != NULL)
     return failure;
-  g_autoptr (GPtrArray) after = run (copy, seed, NULL, &error);
+  g_autoptr (GPtrArray) after = run (copy, seed, NULL, NULL, &error);
   if (after == NULL)
     return g_strdup_printf ("%s, run: %s", what, error->message);
   gboolean noise = (content->zeros && (content->sums || content->lengths || content->means || lowered)) ||
                    (content->folds && content->sums) || content->normalizes > 1;
   if (content->divides > 1 || (content->divides > 0 && (coarse || noise || config->normalization_keeps_eps)))
     limit = INFINITY;
-  const double unit = coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * rounded_means (copy);
-  const double steps = unit * content->step * fmax (content->gain, 1);
+  const guint means = rounded_means (copy);
+  const double unit = coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * means;
+  double steps = unit * content->step * fmax (content->gain, 1);
+  if (means > 0 && content->divides > 0)
+    steps = content->bodies || content->lengths || content->divisor <= steps
+            ? INFINITY : (2 + greatest) * steps / (content->divisor - steps);
   failure = differs (before, after, limit * greatest + steps * (content->products ? fmax (greatest, 1) : 1),
                      5e-4 * greatest, what);
   /* What is 0 by chance of these numbers, and noise in float32, becomes any number: not of others, too. */
   for (guint again = 1; failure != NULL && content->divides > 0 && again <= 2; again++)
     {
-      g_autoptr (GPtrArray) first = run (graph, seed + again, &greatest, NULL);
-      g_autoptr (GPtrArray) second = run (copy, seed + again, NULL, NULL);
+      g_autoptr (GPtrArray) first = run (graph, seed + again, &greatest, NULL, NULL);
+      g_autoptr (GPtrArray) second = run (copy, seed + again, NULL, NULL, NULL);
       g_autofree char *other = first != NULL && second != NULL
                                ? differs (first, second, limit * greatest, 5e-4 * greatest, what) : NULL;
       if (first != NULL && second != NULL && other == NULL)
@@ -391,9 +445,9 @@ examine (LptGraph *graph, guint seed)
   guint n = g_strv_length ((char **) targets);
   const char *some[3] = { "native", targets[seed % n], targets[(seed / n + seed % n + 1) % n] };
   g_autoptr (GError) error = NULL;
+  Content content = { .divisor = INFINITY };
   double greatest = 0.0;
-  g_autoptr (GPtrArray) before = run (graph, seed, &greatest, &error);
-  Content content = { 0 };
+  g_autoptr (GPtrArray) before = run (graph, seed, &greatest, &content.divisor, &error);
   char *failure = NULL;
   if (before == NULL)
     return g_strdup_printf ("source: %s", error->message);
