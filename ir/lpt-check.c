@@ -85,6 +85,15 @@ lpt_graph_check_scales (LptGraph *graph, GError **error)
   return TRUE;
 }
 
+static gint64
+farthest_zero (const LptQuant *quant)
+{
+  gint64 most = 0;
+  for (guint i = 0; i < quant->n; i++)
+    most = MAX (most, ABS ((gint64) quant->zero_point[i]));
+  return most;
+}
+
 gboolean
 lpt_value_check_codes (const LptValue *value, GError **error)
 {
@@ -107,6 +116,8 @@ lpt_value_check_codes (const LptValue *value, GError **error)
   else if (length >= 0 && lpt_quant_last_axis (quant, &value->shape) < quant->axis)
     g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
                  "its quantization has %u scales for an axis of length %" G_GINT64_FORMAT, quant->n, length);
+  else if (farthest_zero (quant) > LPT_QUANT_MAX_ZERO)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "its quantization has a zero point beyond 2^30");
   else
     return TRUE;
   return FALSE;

@@ -36,6 +36,8 @@ typedef struct
 
 /* LptQuant.axis of one scale for all elements. */
 #define LPT_QUANT_PER_TENSOR (-1)
+/* Zero points may lie outside of the type, but no farther from 0 than this. */
+#define LPT_QUANT_MAX_ZERO (1 << 30)
 
 LPT_EXPORT LptQuant *lpt_quant_new      (gint axis, guint n, const double *scale, const gint32 *zero_point); /* zero_point NULL = 0 */
 LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);   /* the same, per tensor */

@@ -127,6 +127,10 @@ set_quant (LptGraph     *g,
 static void quant_length (LptGraph *g) { set_quant (g, 1, 3, (const double[]) { 1, 2, 3 }, NULL); }
 static void quant_axis (LptGraph *g) { set_quant (g, 4, 1, (const double[]) { 1 }, NULL); }
 static void quant_scale (LptGraph *g) { set_quant (g, LPT_QUANT_PER_TENSOR, 1, (const double[]) { -1 }, NULL); }
+static void quant_zero (LptGraph *g)
+{
+  set_quant (g, LPT_QUANT_PER_TENSOR, 1, (const double[]) { 1 }, (const gint32[]) { G_MAXINT32 });
+}
 static void const_type (LptGraph *g) { node (g, "c")->out[0].dtype = LPT_DTYPE_F16; }
 static void no_data (LptGraph *g) { g_clear_pointer (&node (g, "c")->data, lpt_tensor_unref); }
 static void split_four (LptGraph *g) { LPT_ATTRS (node (g, "s"), LptSplitAttrs)->num_splits = 4; }
@@ -172,6 +176,7 @@ static const struct { const char *name; void (*harm) (LptGraph *g); const char *
   { "quant-length", quant_length, "has 3 scales for an axis of length 4" },
   { "quant-axis", quant_axis, "is along axis 4 of rank 2" },
   { "quant-scale", quant_scale, "has the scale -1" },
+  { "quant-zero", quant_zero, "has a zero point beyond 2^30" },
   { "const-type", const_type, "holds f32[4], which is not its type" },
   { "no-data", no_data, "has no data" },
   { "split", split_four, "num_splits is 4, but the node has 2 outputs" },
