@@ -32,6 +32,7 @@ typedef struct
   double  *step;            /* > 0 */
   double  *offset;          /* fractional */
   gint32   qmin, qmax;
+  gboolean away;            /* a Quantize of the graph's mode rounds ties away from 0, not to even */
   double   read;            /* > 0: with several steps, the one with which the codes are read, and its zero point; an op that multiplies
                                per channel anyway may write codes of that quantization */
   gint32   read_zero;
@@ -143,6 +144,11 @@ LptValue *lpt_lower_seen_as   (LptValue *value);
 LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
 /* A zero point nearer than this to an integer is that integer. */
 #define LPT_SAME_ZERO 1e-3
+/* One that lies between two of them, but for what float32 rounds. */
+#define LPT_SAME_TIE 1e-4
+/* The zero point nearest to that of channel @c of @form. Of two that are as near the one that its codes have, else the
+ * even one. */
+double    lpt_form_zero (const LptForm *form, guint c);
 
 /* The same scales (but for what float32 rounds), zero points and axis; @a may be NULL. */
 gboolean  lpt_lower_same_quant (const LptQuant *a, const LptQuant *b);

@@ -457,7 +457,7 @@ emit_single (LptLower       *lw,
       moved->b[0] = -zero * moved->a[0];
       moved->lo += moved->b[0] - x->b[0];
       moved->hi += moved->b[0] - x->b[0];
-      written = (gint32) CLAMP (round (offset), -1073741824.0, 1073741824.0);
+      written = (gint32) CLAMP (round (offset), -LPT_QUANT_MAX_ZERO, LPT_QUANT_MAX_ZERO);
     }
   in[0] = lpt_lower_integers (lw, moved != NULL ? moved : x);
   if (in[0] == NULL)

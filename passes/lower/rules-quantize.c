@@ -14,6 +14,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "eval/requant/lpt-requant-modes.h"
 #include "passes/lower/lower.h"
 #include "passes/support/lpt-decompose.h"
 #include "passes/support/lpt-restricted.h"
@@ -233,12 +234,29 @@ fold_codes (LptLower       *lw,
 
 /* Intervals are float32: il = -z s that was rounded gives an offset that is z but for z 2^-24, and the formula itself,
  * in float32, has its quotient (x - il) / (ih - il) to 2^-24 and so its code to (L - 1) 2^-24. An offset that is nearer
- * to an integer than that cannot be told from it. */
+ * to an integer than that cannot be told from it, nor from the middle between two, where symmetric intervals have 0. */
 static double
 whole_offset (double offset,
               gint64 levels)
 {
-  return fabs (offset - rint (offset)) <= ldexp ((double) (levels - 1), -24) ? rint (offset) : offset;
+  const double near = ldexp ((double) (levels - 1), -24), twice = rint (2 * offset);
+
+  return fabs (2 * offset - twice) <= 2 * near ? twice / 2 : offset;
+}
+
+static gboolean
+rounds_away (LptLower *lw)
+{
+  const LptConfig *config = lpt_rewriter_config (lw->rw);
+  const char *name = lw->graph->requant != NULL ? lw->graph->requant : config->requant;
+  LptMode mode;
+  LptAlgorithm algorithm;
+
+  if (name == NULL || !lpt_mode_from_name (name, &mode))
+    return FALSE;
+  algorithm = lpt_requant_rule (mode, LPT_CLASS_QUANTIZE, LPT_GRANULARITY_TENSOR, LPT_KIND_OF_ANY)->algorithm;
+
+  return algorithm == LPT_ALGO_LITERT || algorithm == LPT_ALGO_MICRO;
 }
 
 /* The step with which codes are read as [low, high], and their zero point: what the offsets of the channels have in
@@ -336,6 +354,7 @@ lpt_lower_fake_quantize (LptLower *lw,
     }
 
   choose_type (lw, node, levels, b, &codes);
+  codes.away = rounds_away (lw);
   codes.step = g_new (double, codes.n);
   codes.offset = g_new (double, codes.n);
   for (c = 0; c < codes.n; c++)

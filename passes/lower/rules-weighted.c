@@ -119,7 +119,7 @@ activation (LptLower *lw,
   zero = g_new (gint32, form->n);
   for (c = 0; c < form->n; c++)
     {
-      double z = round (-form->b[c] / form->a[c]);
+      double z = lpt_form_zero (form, c);
 
       if (!(form->a[c] > 0) || !(z >= lpt_dtype_min (form->q->dtype) && z <= lpt_dtype_max (form->q->dtype)))
         return NULL;
@@ -546,7 +546,7 @@ lpt_lower_weighted (LptLower *lw,
                                  "the scale of input 0 varies between channels that are summed, or is not positive, or "
                                  "its zero point leaves the type");
   for (c = 0; c < w->n; c++)
-    if (!(w->a[c] > 0) || fabs (round (-w->b[c] / w->a[c])) > 255)
+    if (!(w->a[c] > 0) || fabs (lpt_form_zero (w, c)) > 255)
       return lpt_rewriter_decline (lw->rw, node,
                                    "a scale of input 1 is not positive or its zero point leaves the type");
   if (w->n > 1 && !(weights_axis >= 0 ? w->axis == weights_axis && (gint64) w->n == channels

@@ -107,12 +107,12 @@ lpt_lower_zero_point_rest (LptNode       *node,
 
   for (c = 0; c < x->n; c++)
     {
-      rest[c] = x->b[c] + x->a[c] * round (-x->b[c] / x->a[c]);
+      rest[c] = x->b[c] + x->a[c] * lpt_form_zero (x, c);
       if (fabs (rest[c]) < WHOLE * x->a[c])
         rest[c] = 0;
     }
   if (lpt_lower_zero_point_fraction (x) < WHOLE || channels == 0 || !lpt_lower_zero_point_has_sum (node, w))
-    return;      /* rounded half away from zero */
+    return;
   lpt_weighted_view (node, &view);
   columns = !view.window && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
   total = lpt_tensor_count (tensor);
@@ -129,7 +129,7 @@ lpt_lower_zero_point_rest (LptNode       *node,
       guint from = x->n == 1 ? 0 : (guint) (o / (outer / groups) * per_group + in_group);
       guint k = w->n == 1 ? 0 : (guint) o;
 
-      sum[o] += rest[from] * ((double) lpt_tensor_get_i64 (tensor, i) - round (-w->b[k] / w->a[k])) * w->a[k];
+      sum[o] += rest[from] * ((double) lpt_tensor_get_i64 (tensor, i) - lpt_form_zero (w, k)) * w->a[k];
     }
   if (*n == 1)
     {
