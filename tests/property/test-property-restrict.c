@@ -324,6 +324,20 @@ type_changed (const Account *a, LptNode *node, GHashTable *before, GHashTable *a
   return FALSE;
 }
 
+/* Integers of the model itself cannot be real: an option that asks for it is refused, with the name of the node. */
+static gboolean
+is_refused (LptGraph *graph, const GError *error)
+{
+  gboolean named = FALSE;
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node \"%s\": unsupported", ((LptNode *) graph->nodes->pdata[i])->name);
+      named |= strstr (error->message, name) != NULL;
+    }
+  return named && error->code == LPT_ERROR_UNSUPPORTED &&
+         strstr (error->message, "cannot be real: the model itself has these integers") != NULL;
+}
+
 static char *
 examine_with (LptGraph *graph, const char *target, GPtrArray *options)
 {
@@ -335,7 +349,7 @@ examine_with (LptGraph *graph, const char *target, GPtrArray *options)
   if (before == NULL)
     return NULL;      /* the target refuses it: zero points of weights and the like */
   if (!lpt_pipeline_run (result, config, NULL, NULL, &error) || !lpt_graph_validate (result, &error))
-    return g_strdup_printf ("failed: %s: %s", text, error->message);
+    return is_refused (graph, error) ? NULL : g_strdup_printf ("failed: %s: %s", text, error->message);
   g_autoptr (GPtrArray) left = lpt_config_check (config, result);
   g_autoptr (GPtrArray) also = lpt_graph_check (result, config->quant_rules);
   if (left->len + also->len > 0)
