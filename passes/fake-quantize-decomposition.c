@@ -29,7 +29,9 @@
 #include <math.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-weighted.h"
 #include "passes/support/lpt-decompose.h"
+#include "passes/support/lpt-weightable.h"
 
 /* A Convert to u8 or i8 that is the only reader becomes the output type. */
 static LptNode *
@@ -221,6 +223,47 @@ is_part_of_data (LptNode *fq)
   return FALSE;
 }
 
+/* Weights of matrix products whose codes need a zero point: the products take codes and a chain where these are given,
+ * and so they do of a constant that the file quantizes. Convolutions take their FakeQuantize as it is. */
+static gboolean
+needs_zero_point (LptRewriter *rw,
+                  LptNode     *fq)
+{
+  g_auto (LptQuantizeDetails) details = { 0 };
+  LptDataPrecision precision;
+  LptWeightedView view;
+
+  for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
+    {
+      const LptUse *use = lpt_value_use (&fq->out[0], i);
+
+      if (use->index != 1 || !lpt_weighted_view (use->node, &view) || view.window ||
+          !lpt_value_is_quantized (lpt_node_in (use->node, 0), &lpt_rewriter_config (rw)->default_precisions))
+        return FALSE;
+    }
+
+  return lpt_rewriter_config (rw)->update_precisions && lpt_value_n_uses (&fq->out[0]) > 0 &&
+         lpt_quantize_details_read (fq, &details) && lpt_weights_precision (rw, fq, &details, &precision) &&
+         precision.has_zp;
+}
+
+/* The codes of weights as a constant with a chain that nobody folds, as files have them. */
+static void
+evaluate (LptRewriter *rw,
+          LptNode     *fq)
+{
+  LptTensor *codes = lpt_fold_fake_quantize (fq, fq->out[0].dtype, TRUE);
+  LptValue *constant;
+
+  if (codes == NULL)
+    return;
+  for (guint i = 0; i < lpt_value_n_uses (&fq->out[0]); i++)
+    lpt_value_use (&fq->out[0], i)->node->flags |= LPT_NODE_KEEP_CONST;
+  constant = lpt_rewriter_const (rw, fq->name, codes);
+  lpt_node_take_name (constant->producer, fq, "/replaced");
+  lpt_rewriter_replace (rw, &fq->out[0], constant, NULL);
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *fq)
@@ -233,7 +276,7 @@ rewrite (LptRewriter *rw,
   LptBoxValue *box;
   guint64 levels = 0;
   LptNode *fresh;
-  gboolean ok;
+  gboolean ok, weights;
 
   if (!lpt_levels_are_supported ((guint64) LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels))
     return lpt_rewriter_decline (rw, fq, "FakeQuantize has %" G_GINT64_FORMAT " levels",
@@ -241,7 +284,8 @@ rewrite (LptRewriter *rw,
   if (!lpt_quantize_is_supported (fq))
     return lpt_rewriter_decline (rw, fq, "an interval of the FakeQuantize is not constant");
   fq = fuse_convert (rw, fq);
-  if (lpt_value_is_constant_path (lpt_node_in (fq, 0)) && !is_part_of_data (fq))
+  weights = lpt_value_is_constant_path (lpt_node_in (fq, 0)) && needs_zero_point (rw, fq);
+  if (lpt_value_is_constant_path (lpt_node_in (fq, 0)) && !is_part_of_data (fq) && !weights)
     return fq != given;
   box = lpt_box (fq->graph, fq->out[0].mark.precisions);
   if (box == NULL || box->types.n == 0)
@@ -293,7 +337,10 @@ rewrite (LptRewriter *rw,
   if (fresh == NULL)
     return fq != given;
   put_chain (rw, fq, fresh, &parts);
-  lpt_rewriter_visit (rw, fresh);
+  if (weights)
+    evaluate (rw, fresh);
+  else
+    lpt_rewriter_visit (rw, fresh);
 
   return TRUE;
 }

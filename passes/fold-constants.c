@@ -6,9 +6,12 @@
  * that was joined to them. Weights are constants where the rules look for them, also those that a Round in place of a
  * FakeQuantize rounds (round-to-fake-quantize). By the reference executor. Exact.
  *
+ * A product whose operands all are constants, those behind a dequantization too, is none that could run on integers: it
+ * is evaluated wherever it leads, as the projection of a table of positions.
+ *
  * Left alone are constants that reach no FakeQuantize, as those of a bias; FakeQuantize itself, which says what the
- * integers are; a Convert, which may turn codes or compressed numbers into wider ones; and what is marked to be kept,
- * with everything behind.
+ * integers are, unless others behind it alone say that; a Convert, which may turn codes or compressed numbers into
+ * wider ones; and what is marked to be kept, with everything behind that is no product and is not quantized again.
  *
  * Refused when
  *   - the result would be more than 16 times as large as what it is made of, and more than 1 MiB.
@@ -25,7 +28,7 @@
 static gboolean
 is_foldable (LptNode *node)
 {
-  const guint32 others = LPT_OP_F_SINK | LPT_OP_F_RANDOM | LPT_OP_F_STATE | LPT_OP_F_QUANTIZES | LPT_OP_F_LOWERED;
+  const guint32 others = LPT_OP_F_SINK | LPT_OP_F_RANDOM | LPT_OP_F_STATE | LPT_OP_F_LOWERED;
 
   if (node->n_in == 0 || node->n_out != 1 || node->bodies != NULL || (node->flags & LPT_NODE_KEEP_CONST) ||
       (node->info->flags & others) || node->op == LPT_OP_CONVERT || node->op == LPT_OP_CONVERT_LIKE ||
@@ -43,6 +46,9 @@ quantizes (LptNode *node)
   return node->op == LPT_OP_FAKE_QUANTIZE ||
          (lpt_grid_rounds (node) && lpt_grid_feeds_weights (&node->out[0]));
 }
+
+/* How far such readers are looked for. */
+#define MOST_STEPS 8
 
 /* Is there a FakeQuantize behind @value, or a Round of weights, with nothing but constants between? */
 static gboolean
@@ -62,15 +68,93 @@ is_quantized (LptValue *value,
   return FALSE;
 }
 
+/* Do all that read @value quantize it, at once or behind what only moves it? */
+static gboolean
+is_quantized_again (LptValue *value,
+                    guint     depth)
+{
+  for (guint i = 0; depth > 0 && i < lpt_value_n_uses (value); i++)
+    {
+      const LptUse *use = lpt_value_use (value, i);
+
+      if (use->index != 0)
+        return FALSE;
+      if (use->node->op != LPT_OP_FAKE_QUANTIZE &&
+          ((use->node->info->flags & LPT_OP_F_PRESERVES) == 0 || use->node->n_out != 1 ||
+           !is_quantized_again (lpt_node_out (use->node), depth - 1)))
+        return FALSE;
+    }
+
+  return depth > 0 && lpt_value_n_uses (value) > 0;
+}
+
+/* Is @node a product, or does it move what all its readers quantize again? Of constants alone it is none for codes. */
+static gboolean
+needs_no_codes (LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_WEIGHTED) != 0 ||
+         ((node->info->flags & LPT_OP_F_PRESERVES) != 0 && node->n_out == 1 &&
+          is_quantized_again (lpt_node_out (node), MOST_STEPS));
+}
+
+/* The data of @dq, or the codes of more than 8 bits behind a Convert, are constant. */
+static gboolean
+is_of_constant (const LptDequant *dq)
+{
+  const LptNode *source = dq->data->producer;
+
+  return lpt_node_is_const (source) || (source->op == LPT_OP_CONVERT && lpt_node_const_in (source, 0) != NULL);
+}
+
+/* The dequantization of constants on its inputs goes. */
+static void
+fold_operands (LptRewriter *rw,
+               LptNode     *node)
+{
+  const LptTypeList *accepted = &lpt_rewriter_config (rw)->default_precisions;
+  LptDequant dq[2];
+  guint i;
+
+  if (node->n_in < 2 || !needs_no_codes (node))
+    return;
+  for (i = 0; i < node->n_in; i++)
+    if (lpt_node_const_in (node, i) == NULL &&
+        (i >= G_N_ELEMENTS (dq) || lpt_node_in (node, i) == NULL ||
+         !lpt_dequant_find (lpt_node_in (node, i), accepted, &dq[i]) || !is_of_constant (&dq[i])))
+      return;
+  for (i = 0; i < G_N_ELEMENTS (dq); i++)
+    if (lpt_node_const_in (node, i) == NULL)
+      {
+        LptNode *old = lpt_node_src (node, i);
+        LptTensor *folded = lpt_layer_fold_chain (&dq[i]);
+
+        if (folded == NULL)
+          return;
+        lpt_node_set_input (node, i, lpt_rewriter_const (rw, old->name, folded));
+        lpt_rewriter_drop_unused (rw, old);
+      }
+}
+
+static gboolean
+is_wanted (LptNode *node)
+{
+  LptValue *out = lpt_node_out (node);
+
+  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+    return node->op == LPT_OP_FAKE_QUANTIZE && is_quantized_again (out, MOST_STEPS);
+
+  return !quantizes (node) && ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 || is_quantized (out, MOST_STEPS));
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
-  enum { MOST_STEPS = 8 };
   LptTensor *folded;
   LptValue *constant;
 
-  if (!is_foldable (node) || quantizes (node) || !is_quantized (&node->out[0], MOST_STEPS))
+  fold_operands (rw, node);
+  if (!is_foldable (node) || !is_wanted (node))
     return FALSE;
   if (lpt_node_const_grows (node))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",

@@ -25,6 +25,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-pass.h>
 
+#include "ir/lpt-fold.h"
 #include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
@@ -41,6 +42,32 @@ typedef struct
   GHashTable  *halves;      /* LptValue * -> Halves * */
 } Split;
 
+/* What is left of the constant behind @high, a FakeQuantize of it: a constant, whose halves are weights like others. */
+static LptValue *
+rest_of_constant (Split      *s,
+                  LptNode    *high,
+                  const char *name)
+{
+  g_autoptr (LptTensor) rounded = lpt_fold_fake_quantize (high, LPT_DTYPE_F32, FALSE);
+  LptTensor *rest = NULL;
+
+  if (rounded != NULL)
+    rest = lpt_fold_binary (LPT_OP_SUBTRACT, lpt_node_const_in (high, 0), rounded, LPT_DTYPE_F32);
+
+  return rest != NULL ? lpt_rewriter_const (s->rw, name, rest) : NULL;
+}
+
+/* A FakeQuantize of a constant as what it makes of it, since its levels are those of the halves from now on. */
+static LptValue *
+rounded_constant (Split    *s,
+                  LptValue *x)
+{
+  LptTensor *folded = x->producer->op == LPT_OP_FAKE_QUANTIZE && lpt_node_const_in (x->producer, 0) != NULL
+                        ? lpt_fold_fake_quantize (x->producer, LPT_DTYPE_F32, FALSE) : NULL;
+
+  return folded != NULL ? lpt_rewriter_const (s->rw, x->producer->name, folded) : x;
+}
+
 static const Halves *
 split (Split    *s,
        LptValue *x,
@@ -52,14 +79,18 @@ split (Split    *s,
                   *low = g_strconcat (x->producer->name, "/low", NULL);
   g_autofree char *rest = g_strconcat (x->producer->name, "/rest", NULL);
   const double step = (hi - lo) / 255;
-  LptNode *difference;
+  LptValue *whole, *left = NULL;
 
   if (halves != NULL)
     return halves;
   halves = g_new (Halves, 1);
-  halves->high = lpt_rounded_add (s->rw, x, high, -rint (-lo / step) * step, step);
-  difference = lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { x, halves->high });
-  halves->low = lpt_rounded_add (s->rw, lpt_node_out (difference), low, -128 * step / 256, step / 256);
+  whole = rounded_constant (s, x);
+  halves->high = lpt_rounded_add (s->rw, whole, high, -rint (-lo / step) * step, step);
+  if (lpt_node_is_const (whole->producer))
+    left = rest_of_constant (s, halves->high->producer, rest);
+  if (left == NULL)
+    left = lpt_node_out (lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { whole, halves->high }));
+  halves->low = lpt_rounded_add (s->rw, left, low, -128 * step / 256, step / 256);
   g_hash_table_insert (s->halves, x, halves);
 
   return halves;
