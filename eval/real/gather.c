@@ -63,18 +63,92 @@ lpt_run_gather (LptCall *call,
   return TRUE;
 }
 
+/* A line of elements, element j from @from + index j * @stride + j * @step. */
+typedef struct
+{
+  const gint64 *indices;
+  gint64        n, length, stride, step;
+} Line;
+
+/* The place that @index names, from 0 on; -1: outside. */
+static inline gint64
+place (gint64 index,
+       gint64 length)
+{
+  const gint64 at = index + (index < 0 ? length : 0);
+
+  return at >= 0 && at < length ? at : -1;
+}
+
+/* These and those below end at the first index outside, and give how many elements are done. */
+#define DEFINE_PICK(type)                                                                                            \
+static gint64                                                                                                        \
+pick_ ## type (const Line *line, gconstpointer from, gpointer to)                                                    \
+{                                                                                                                    \
+  const type *x = from;                                                                                              \
+  type *y = to;                                                                                                      \
+  gint64 j, at;                                                                                                      \
+                                                                                                                     \
+  for (j = 0; j < line->n && (at = place (line->indices[j], line->length)) >= 0; j++)                                \
+    y[j] = x[at * line->stride + j * line->step];                                                                    \
+                                                                                                                     \
+  return j;                                                                                                          \
+}
+
+DEFINE_PICK (guint8)
+DEFINE_PICK (guint16)
+DEFINE_PICK (guint32)
+DEFINE_PICK (guint64)
+
+/* Indices that an Expand repeats along the line name whole pieces of it. */
+static gint64
+pick_pieces (const Line *line,
+             const char *from,
+             char       *to,
+             gsize       size)
+{
+  gint64 j = 0, end, at;
+
+  for (; j < line->n && (at = place (line->indices[j], line->length)) >= 0; j = end)
+    {
+      for (end = j + 1; end < line->n && line->indices[end] == line->indices[j]; end++)
+        ;
+      memcpy (to + (gsize) j * size, from + (gsize) (at * line->stride + j) * size, (gsize) (end - j) * size);
+    }
+
+  return j;
+}
+
+static gint64
+pick (const Line *line,
+      const char *from,
+      char       *to,
+      gsize       size)
+{
+  if (line->step == 1 && line->n > 1 && line->indices[0] == line->indices[1])
+    return pick_pieces (line, from, to, size);
+  switch (size)
+    {
+    case 1: return pick_guint8 (line, from, to);
+    case 2: return pick_guint16 (line, from, to);
+    case 4: return pick_guint32 (line, from, to);
+    default: return pick_guint64 (line, from, to);
+    }
+}
+
 gboolean
 lpt_run_gather_elements (LptCall *call,
                          GError **error)
 {
   const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
   const gint64 *indices = lpt_call_i64 (call, 1, error);
-  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], at, k;
+  gint64 index[LPT_MAX_RANK] = { 0 }, strides[LPT_MAX_RANK], k;
   LptMoveForm form;
   gconstpointer from;
   gpointer out;
+  Line line;
   char *to;
-  gint axis, i;
+  gint axis, last = data->rank - 1, i;
 
   if (indices == NULL || !lpt_call_axis (call, LPT_ATTRS (call->node, LptAxisAttrs)->axis, data->rank, &axis, error) ||
       !lpt_move_one (call, &form, &from, &out, error))
@@ -90,16 +164,18 @@ lpt_run_gather_elements (LptCall *call,
 
   to = out;
   lpt_shape_strides (data, strides);
+  line = (Line) { indices, shape->dims[last], data->dims[axis], strides[axis], axis == last ? 0 : 1 };
   do
     {
-      if (!lpt_index_wrap (*indices++, data->dims[axis], &at, error))
-        return FALSE;
-      for (i = 0, k = at * strides[axis]; i < data->rank; i++)
+      for (i = 0, k = 0; i < last; i++)
         k += i == axis ? 0 : index[i] * strides[i];
-      lpt_copy_one (to, (const char *) from + k * (gint64) form.size, form.size);
-      to += form.size;
+      k = pick (&line, (const char *) from + k * (gint64) form.size, to, form.size);
+      if (k < line.n)
+        return lpt_index_wrap (line.indices[k], line.length, &k, error);
+      line.indices += line.n;
+      to += (gsize) line.n * form.size;
     }
-  while (lpt_index_next (shape->rank, shape->dims, index));
+  while (lpt_index_next (last, shape->dims, index));
 
   return TRUE;
 }

@@ -145,6 +145,15 @@ wrap (LptCall       *call,
     lpt_call_wrap (call, s->y, lpt_array_count (&call->out[0]));
 }
 
+static void
+add_piece (const float *updates,
+           gint64       n,
+           double      *restrict sums)
+{
+  for (gint64 j = 0; j < n; j++)
+    sums[j] += updates[j];
+}
+
 /* Real updates of a line are added to sums that begin with the data, which need no count of what falls on each place:
  * sums[index * stride + j * step] += update j. */
 static gboolean
@@ -157,14 +166,17 @@ add_line (const gint64 *indices,
           GError      **error)
 {
   const gint64 step = stride > 1 ? 1 : 0;
-  gint64 at, j;
+  gint64 at, j, end;
 
-  for (j = 0; j < n; j++)
+  for (j = 0; j < n; j = end)
     {
       at = indices[j] + (indices[j] < 0 ? length : 0);
       if ((at < 0 || at >= length) && !lpt_index_wrap (indices[j], length, &at, error))
         return FALSE;
-      sums[at * stride + j * step] += updates[j];
+      /* Indices that an Expand repeats along the line. */
+      for (end = j + 1; end < n && step == 1 && indices[end] == indices[j]; end++)
+        ;
+      add_piece (updates + j, end - j, sums + at * stride + j * step);
     }
 
   return TRUE;
@@ -253,18 +265,20 @@ lpt_run_scatter_elements (LptCall *call,
   if (attrs->reduction == LPT_REDUCTION_NONE)
     return replace_elements (call, &s, axis, error);
 
-  hits = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
+  adds = attrs->reduction == LPT_REDUCTION_SUM && attrs->use_init_val && !s.integer;
+  hits = lpt_call_scratch (call, adds ? 1 : (gsize) count, sizeof (gint64), error);
   sums = hits != NULL ? lpt_call_scratch (call, (gsize) count, sizeof (double), error) : NULL;
   if (sums == NULL)
     return FALSE;
-  for (k = 0; k < count; k++)
+  for (k = 0; k < count && adds; k++)
+    sums[k] = ((const float *) s.data)[k];
+  for (k = 0; k < count && !adds; k++)
     {
       hits[k] = attrs->use_init_val;
       sums[k] = get (&s, s.data, k);
     }
 
   lpt_shape_strides (data, strides);
-  adds = attrs->reduction == LPT_REDUCTION_SUM && attrs->use_init_val && !s.integer;
   i = 0;
   last = data->rank - 1;
   do
@@ -288,8 +302,10 @@ lpt_run_scatter_elements (LptCall *call,
     }
   while (lpt_index_next (last, shape->dims, index));
 
-  for (k = 0; k < count; k++)
-    if (adds || hits[k] > (attrs->use_init_val ? 1 : 0))
+  for (k = 0; k < count && adds; k++)
+    ((float *) s.y)[k] = (float) sums[k];
+  for (k = 0; k < count && !adds; k++)
+    if (hits[k] > (attrs->use_init_val ? 1 : 0))
       {
         double x = attrs->reduction == LPT_REDUCTION_MEAN ? sums[k] / (double) hits[k] : sums[k];
 

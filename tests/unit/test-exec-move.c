@@ -51,6 +51,16 @@ static const ExecCase cases[] =
     "%e = GatherElements(%x, %i) {axis=1} : f32[2,2]\n%n = Const {1, 2, 0, 0} : i64[2,2]\n%d = GatherND(%x, %n) : f32[2]\n"
     "Result(%g)\nResult(%b)\nResult(%e)\nResult(%d)\n",
     "3, 1, 2, 2, 6, 4, 5, 5; 3, 1, 5, 5; 3, 1, 5, 5; 6, 1" },
+  { "gather-lines",                /* repeated along a line and not, of one to eight bytes; a line along the axis */
+    "%x = Const {1, 2, 3, 4, 5, 6} : f32[2,3]\n%i = Const {1, 1, 1, -2, -2, 0} : i64[2,3]\n%j = Const {2, 0, -1, 1} : i64[2,2]\n"
+    "%k = Const {1, 1, 0, 0, 1, 0} : i64[2,3]\n%b = Convert(%x) {destination_type=u8} : u8[2,3]\n"
+    "%h = Convert(%x) {destination_type=i16} : i16[2,3]\n"
+    "%l = Convert(%x) {destination_type=i64} : i64[2,3]\n%p = GatherElements(%x, %i) {axis=0} : f32[2,3]\n"
+    "%q = GatherElements(%x, %j) {axis=1} : f32[2,2]\n%r = GatherElements(%b, %i) {axis=0} : u8[2,3]\n"
+    "%s = GatherElements(%h, %k) {axis=0} : i16[2,3]\n%t = GatherElements(%l, %j) {axis=1} : i64[2,2]\n"
+    "%c = Convert(%r) {destination_type=f32} : f32[2,3]\n%d = Convert(%s) {destination_type=f32} : f32[2,3]\n"
+    "%e = Convert(%t) {destination_type=f32} : f32[2,2]\nResult(%p)\nResult(%q)\nResult(%c)\nResult(%d)\nResult(%e)\n",
+    "4, 5, 6, 1, 2, 3; 3, 1, 6, 5; 4, 5, 6, 1, 2, 3; 4, 5, 3, 1, 5, 3; 3, 1, 6, 5" },
   { "scatter",
     "%x = Const {0, 0, 0, 0} : f32[4]\n%i = Const {1, 1, -1} : i64[3]\n%u = Const {5, 6, 7} : f32[3]\n%a = Const {0} : i64[]\n"
     "%s = ScatterUpdate(%x, %i, %u, %a) : f32[4]\n%e = ScatterElementsUpdate(%x, %i, %u, %a) {reduction=sum} : f32[4]\n"
