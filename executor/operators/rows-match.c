@@ -110,6 +110,8 @@ fits_row (const LptRun   *run,
 
   if (lpt_dims_product (shape, axis, shape->rank) == shape->dims[shape->rank - 1])
     return TRUE;
+  if (run->by_axis >= axis)
+    return FALSE;
   for (i = 0; i < run->n && !run->by_column; i++)
     {
       const LptShape own = lpt_rows_shape (run, i);

@@ -201,6 +201,22 @@ run_reduce (const Tile       *t,
 }
 
 static void
+run_levels (const Tile       *t,
+            const LptRunForm *form,
+            gsize             n,
+            const float      *x,
+            float            *out)
+{
+  const gsize cols = n / t->rows;
+  gsize row;
+
+  if (form->levels == NULL)
+    t->p->kernels.floats->levels (&form->run.levels, n, x, out);
+  for (row = t->row; row < t->row + t->rows && form->levels != NULL; row++, x += cols, out += cols)
+    t->p->kernels.floats->levels (&form->levels[row / form->level_rows % form->n_levels], cols, x, out);
+}
+
+static void
 run_tile (const Tile *t)
 {
   const LptRows *p = t->p;
@@ -245,7 +261,7 @@ run_tile (const Tile *t)
           floats->clamp (n, real, run->lo, run->hi, out);
           break;
         case LPT_RUN_LEVELS:
-          floats->levels (&run->levels, n, real, out);
+          run_levels (t, form, n, real, out);
           break;
         case LPT_RUN_SOFTMAX:
           floats->softmax (t->rows, t->cols, real, t->cols, out, t->cols);

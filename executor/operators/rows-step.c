@@ -114,29 +114,77 @@ input_parameters (const LptProgramOp *op,
   return i == n || (op->node->op == LPT_OP_SWISH && i == 0);
 }
 
-/* FakeQuantize of one constant interval for all. */
-static gboolean
-levels_run (const LptProgramOp *op,
-            LptRun             *run)
+LptFloatLevels
+lpt_rows_levels (const LptProgramOp *op,
+                 gsize               place)
 {
-  const gint64 levels = LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels;
   float ends[4];
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (ends); i++)
-    {
-      const LptProgramValue *value = op->in[i + 1];
+    ends[i] = ((const float *) op->in[i + 1]->array.data)[lpt_program_count (op->in[i + 1]) == 1 ? 0 : place];
 
-      if (value == NULL || value->kind != LPT_STORAGE_CONST || !lpt_program_is_real (value) ||
-          lpt_program_count (value) != 1)
-        return FALSE;
-      ends[i] = ((const float *) value->array.data)[0];
-    }
+  return (LptFloatLevels) { ends[0], ends[1], ends[2], ends[3],
+                            (float) (LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels - 1) };
+}
+
+/* The axis of @shape along which @end of an interval varies, -1 where it is one number. FALSE: along several. */
+static gboolean
+varies_along (const LptProgramValue *end,
+              const LptShape        *shape,
+              gint                  *axis)
+{
+  const LptShape *own = &end->array.shape;
+  gint d;
+
+  *axis = -1;
+  for (d = 0; d < own->rank; d++)
+    if (own->dims[d] != 1)
+      {
+        if (*axis >= 0 || own->rank > shape->rank || own->dims[d] != shape->dims[d + shape->rank - own->rank])
+          return FALSE;
+        *axis = d + shape->rank - own->rank;
+      }
+
+  return TRUE;
+}
+
+/* FakeQuantize of constant intervals, one for all or one for each place of an axis in front of the rows. */
+static gboolean
+levels_run (const LptProgramOp *op,
+            LptRun             *run)
+{
+  const LptShape *shape = &op->out[0]->array.shape;
+  const gint64 levels = LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels;
+  gsize n = 1, i;
+  gint axis;
+
   run->kind = LPT_RUN_LEVELS;
-  run->levels = (LptFloatLevels) { ends[0], ends[1], ends[2], ends[3], (float) (levels - 1) };
+  for (i = 1; i < 5; i++)
+    {
+      const LptProgramValue *end = op->in[i];
 
-  return levels >= 2 && levels <= 1 << 21 && ends[0] < ends[1] && isfinite (ends[1] - ends[0]) &&
-         isfinite (ends[3] - ends[2]);
+      if (end == NULL || end->kind != LPT_STORAGE_CONST || !lpt_program_is_real (end) || lpt_program_count (end) == 0 ||
+          !varies_along (end, shape, &axis) || (axis >= 0 && run->by_axis >= 0 && axis != run->by_axis))
+        return FALSE;
+      run->by_axis = MAX (run->by_axis, axis);
+    }
+  if (run->by_axis >= 0)
+    {
+      run->layout = LPT_ROWS_PLAIN;
+      n = (gsize) shape->dims[run->by_axis];
+      if (run->by_axis == shape->rank - 1)
+        return FALSE;
+    }
+  for (i = 0; i < n; i++)
+    {
+      run->levels = lpt_rows_levels (op, i);
+      if (!(run->levels.il < run->levels.ih) || !isfinite (run->levels.ih - run->levels.il) ||
+          !isfinite (run->levels.oh - run->levels.ol))
+        return FALSE;
+    }
+
+  return levels >= 2 && levels <= 1 << 21;
 }
 
 static gboolean
@@ -302,7 +350,7 @@ lpt_rows_read_op (LptProgramOp *op,
 {
   const LptShape *shape = op->n_out == 1 ? &op->out[0]->array.shape : NULL;
 
-  *run = (LptRun) { .op = op, .n = 1, .axis = -1 };
+  *run = (LptRun) { .op = op, .n = 1, .axis = -1, .by_axis = -1 };
   if (op->folded || shape == NULL || !lpt_shape_is_static (shape) || op->n_in == 0 || op->in[0] == NULL ||
       lpt_array_count (&op->out[0]->array) == 0 ||
       (op->table != NULL && op->table->n_nodes > 1))

@@ -155,12 +155,15 @@ lay_out (LptRows            *p,
          const LptShape     *shape)
 {
   gboolean row_op = m->axis >= 0, by_column = FALSE, merge = TRUE;
-  gint axis = row_op ? m->axis : MAX (shape->rank - 1, 0), d;
+  gint axis = row_op ? m->axis : MAX (shape->rank - 1, 0), least = 0, d;
   guint k, i;
 
   for (k = 0; k < m->n_runs; k++)
-    by_column |= m->runs[k].by_column;
-  while (axis > 0 && !row_op && !by_column && merge)
+    {
+      by_column |= m->runs[k].by_column;
+      least = MAX (least, m->runs[k].by_axis + 1);
+    }
+  while (axis > least && !row_op && !by_column && merge)
     {
       for (k = 0; k < p->n_runs; k++)
         for (i = 0; i < m->runs[k].n; i++)
@@ -185,6 +188,29 @@ lay_out (LptRows            *p,
   p->tiles = (p->rows + p->tile_rows - 1) / p->tile_rows * p->column_tiles;
   p->tiles_per_task = MAX (TASK / (p->tile_rows * p->tile_cols), 1);
   p->tasks = (p->tiles + p->tiles_per_task - 1) / p->tiles_per_task;
+}
+
+/* Intervals that vary along an axis in front of the rows. */
+static void
+copy_levels (LptRows        *p,
+             const LptShape *shape)
+{
+  guint k;
+  gsize i;
+
+  for (k = 0; k < p->n_runs; k++)
+    {
+      LptRunForm *form = &p->runs[k];
+      const gint axis = form->run.by_axis;
+
+      if (form->run.kind != LPT_RUN_LEVELS || axis < 0)
+        continue;
+      form->n_levels = (gsize) shape->dims[axis];
+      form->level_rows = (gsize) lpt_dims_product (shape, axis + 1, p->row_axes);
+      form->levels = lpt_program_array (form->n_levels, sizeof *form->levels);
+      for (i = 0; i < form->n_levels && form->levels != NULL; i++)
+        form->levels[i] = lpt_rows_levels (form->run.op, i);
+    }
 }
 
 /* @n elements of 4 bytes, repeated; frees them. */
@@ -323,6 +349,7 @@ rows_clear (gpointer params)
       lpt_aligned_free (p->runs[k].in[2].constant);
       lpt_aligned_free (p->runs[k].scale);
       lpt_aligned_free (p->runs[k].zero);
+      lpt_aligned_free (p->runs[k].levels);
     }
 }
 
@@ -420,6 +447,7 @@ lpt_prepare_rows (LptProgram         *program,
         read_operand (p, m, &run->run, n, own, &run->in[n]);
     }
   lay_out (p, m, &shape);
+  copy_levels (p, &shape);
   repeat_rows (p);
   place_registers (p, m);
   p->n_registers += reads_masks (p);

@@ -44,6 +44,7 @@ typedef struct
   float          lo, hi;             /* clamp */
   LptFloatReduce reduce;
   LptFloatLevels levels;
+  gint           by_axis;            /* levels: an interval for each place of it, before the rows; -1: one for all */
   LptUnaryFunc   function;
   double         parameters[LPT_UNARY_MAX_PARAMETERS];
   double         eps;
@@ -88,6 +89,8 @@ typedef struct
   gboolean      repeated;            /* parameters of a quantization, as often as a tile has rows */
   float        *scale;
   gint32       *zero;
+  LptFloatLevels *levels;            /* NULL: one for all; else that of row r is levels[r / level_rows % n_levels] */
+  gsize         n_levels, level_rows;
 } LptRunForm;
 
 typedef struct
@@ -139,6 +142,8 @@ lpt_run_operand (const LptRun *run,
 
 /* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */
 gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
+/* The interval of a FakeQuantize at @place of the axis along which it varies, if along any. */
+LptFloatLevels lpt_rows_levels (const LptProgramOp *op, gsize place);
 /* How operand @i of @run broadcasts: its own shape, but for the slopes of PRelu, which lie along axis 1. */
 LptShape lpt_rows_shape   (const LptRun *run, guint i);
 
