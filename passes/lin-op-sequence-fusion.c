@@ -9,6 +9,8 @@
  * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval,
  * with what stands between them, does not count: it would be gone when a second run looks. Exact in real arithmetic.
  *
+ * Left alone: operations on codes that a file has, whose constants and sums have scales of their own.
+ *
  * Refused when
  *   - the inner operation has other readers, or element types differ;
  *   - a type narrower than f32 does not hold the joined constant.
@@ -17,6 +19,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <lpt/lpt-work.h>
 
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-fuse.h"
@@ -145,9 +149,11 @@ rewrite (LptRewriter *rw,
   LptValue *x;
   gint outer_side = constant_side (outer), inner_side;
 
-  if (outer_side < 0)
+  if (outer_side < 0 || lpt_node_keeps_codes (outer))
     return FALSE;
   inner = lpt_node_src (outer, (guint) (1 - outer_side));
+  if (lpt_node_keeps_codes (inner))
+    return FALSE;
   if (outer->op == LPT_OP_MULTIPLY && inner->op == LPT_OP_SUBTRACT && lpt_node_const_in (inner, 0) != NULL &&
       lpt_node_const_in (inner, 1) == NULL && lpt_tensor_n_wide (lpt_node_const_in (inner, 0)) <= 1)
     return turn_difference (rw, outer, lpt_node_const_in (outer, (guint) outer_side));
