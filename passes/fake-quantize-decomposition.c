@@ -15,7 +15,8 @@
  *
  * Refused when
  *   - an interval is not constant, or the number of levels is not supported;
- *   - it stands on weights: the operation that reads them does this. A constant that a Concat joins with data is none;
+ *   - it stands on weights: the operation that reads them does this. A constant that a Concat joins with data is none,
+ *     nor are those of matrix products on the left, or whose codes need a zero point: these become codes;
  *   - the list of types is empty (consumers disagree), absent, or has no type for the levels;
  *   - its output is integer already and of the right type, or no chain follows;
  *   - the channel axis is dynamic and the interval is per channel;
@@ -223,13 +224,16 @@ is_part_of_data (LptNode *fq)
   return FALSE;
 }
 
-/* Weights of matrix products whose codes need a zero point: the products take codes and a chain where these are given,
- * and so they do of a constant that the file quantizes. Convolutions take their FakeQuantize as it is. */
+/* Does it stand on constants that matrix products with quantized data take as codes with a chain, as files give them?
+ * Those on the left, which are data of one scale, and weights whose codes need a zero point. Convolutions take their
+ * FakeQuantize as it is. */
 static gboolean
-needs_zero_point (LptRewriter *rw,
-                  LptNode     *fq)
+is_taken_as_codes (LptRewriter *rw,
+                   LptNode     *fq)
 {
+  const LptConfig *config = lpt_rewriter_config (rw);
   g_auto (LptQuantizeDetails) details = { 0 };
+  gboolean first = FALSE;
   LptDataPrecision precision;
   LptWeightedView view;
 
@@ -237,14 +241,14 @@ needs_zero_point (LptRewriter *rw,
     {
       const LptUse *use = lpt_value_use (&fq->out[0], i);
 
-      if (use->index != 1 || !lpt_weighted_view (use->node, &view) || view.window ||
-          !lpt_value_is_quantized (lpt_node_in (use->node, 0), &lpt_rewriter_config (rw)->default_precisions))
+      if (use->index > 1 || !lpt_weighted_view (use->node, &view) || view.window ||
+          !lpt_value_is_quantized (lpt_node_in (use->node, 1 - use->index), &config->default_precisions))
         return FALSE;
+      first |= use->index == 0;
     }
 
-  return lpt_rewriter_config (rw)->update_precisions && lpt_value_n_uses (&fq->out[0]) > 0 &&
-         lpt_quantize_details_read (fq, &details) && lpt_weights_precision (rw, fq, &details, &precision) &&
-         precision.has_zp;
+  return config->update_precisions && lpt_value_n_uses (&fq->out[0]) > 0 && lpt_quantize_details_read (fq, &details) &&
+         (first ? details.n_out == 1 : lpt_weights_precision (rw, fq, &details, &precision) && precision.has_zp);
 }
 
 /* The codes of weights as a constant with a chain that nobody folds, as files have them. */
@@ -284,7 +288,7 @@ rewrite (LptRewriter *rw,
   if (!lpt_quantize_is_supported (fq))
     return lpt_rewriter_decline (rw, fq, "an interval of the FakeQuantize is not constant");
   fq = fuse_convert (rw, fq);
-  weights = lpt_value_is_constant_path (lpt_node_in (fq, 0)) && needs_zero_point (rw, fq);
+  weights = lpt_value_is_constant_path (lpt_node_in (fq, 0)) && is_taken_as_codes (rw, fq);
   if (lpt_value_is_constant_path (lpt_node_in (fq, 0)) && !is_part_of_data (fq) && !weights)
     return fq != given;
   box = lpt_box (fq->graph, fq->out[0].mark.precisions);

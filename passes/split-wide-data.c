@@ -13,7 +13,7 @@
  *
  * Left alone: transposed convolutions of two such data, other operands beside such data, intervals that are not one
  * constant, data that is not f32, ops that are to stay real. Behind moves x counts as rounded, too, in all intervals
- * that a Concat joins.
+ * that a Concat joins; and so does a constant of 16-bit codes. What is constant is halved to constants.
  *
  * Golden tests: tests/golden/split-wide-data/
  *
@@ -57,13 +57,55 @@ rest_of_constant (Split      *s,
   return rest != NULL ? lpt_rewriter_const (s->rw, name, rest) : NULL;
 }
 
-/* A FakeQuantize of a constant as what it makes of it, since its levels are those of the halves from now on. */
+/* Is @x a constant of 16-bit codes with one scale behind its dequantization? */
+static gboolean
+find_codes (LptValue   *x,
+            LptDequant *dq)
+{
+  LptTypeList wide = { 0 };
+
+  lpt_type_list_add (&wide, LPT_DTYPE_U16);
+  lpt_type_list_add (&wide, LPT_DTYPE_I16);
+
+  return lpt_dequant_find (x, &wide, dq) && dq->convert != NULL && dq->multiply != NULL &&
+         lpt_node_is_const (dq->data->producer) && lpt_type_list_has (&wide, dq->data->dtype) &&
+         lpt_tensor_is_scalar_like (lpt_dequant_scale (dq)) &&
+         (dq->subtract == NULL || lpt_tensor_is_scalar_like (lpt_dequant_zp (dq)));
+}
+
+/* The interval that @x was rounded to, if to more than 8 bits. */
+static gboolean
+find_interval (LptValue *x,
+               double   *lo,
+               double   *hi)
+{
+  LptDequant dq;
+  double scale, zp;
+
+  if (x->dtype != LPT_DTYPE_F32)
+    return FALSE;
+  if (!find_codes (x, &dq))
+    return lpt_rounded_find (x, 256, 65536, lo, hi);
+  scale = lpt_tensor_get_f64 (lpt_dequant_scale (&dq), 0);
+  zp = dq.subtract != NULL ? lpt_tensor_get_f64 (lpt_dequant_zp (&dq), 0) : 0;
+  *lo = MIN ((lpt_dtype_min (dq.data->dtype) - zp) * scale, 0);
+  *hi = MAX ((lpt_dtype_max (dq.data->dtype) - zp) * scale, 0);
+
+  return isfinite (*hi - *lo) && *hi - *lo > 1e-30;
+}
+
+/* A constant that is rounded or coded as what that makes of it: its levels are those of the halves from now on. */
 static LptValue *
 rounded_constant (Split    *s,
                   LptValue *x)
 {
-  LptTensor *folded = x->producer->op == LPT_OP_FAKE_QUANTIZE && lpt_node_const_in (x->producer, 0) != NULL
-                        ? lpt_fold_fake_quantize (x->producer, LPT_DTYPE_F32, FALSE) : NULL;
+  LptTensor *folded = NULL;
+  LptDequant dq;
+
+  if (find_codes (x, &dq))
+    folded = lpt_layer_fold_chain (&dq);
+  else if (x->producer->op == LPT_OP_FAKE_QUANTIZE && lpt_node_const_in (x->producer, 0) != NULL)
+    folded = lpt_fold_fake_quantize (x->producer, LPT_DTYPE_F32, FALSE);
 
   return folded != NULL ? lpt_rewriter_const (s->rw, x->producer->name, folded) : x;
 }
@@ -136,11 +178,10 @@ rewrite (Split   *s,
   const Halves *of_x, *of_w = NULL;
   double lo, hi, w_lo, w_hi;
 
-  if (x->dtype != LPT_DTYPE_F32 || y->dtype != LPT_DTYPE_F32 ||
-      (restriction != NULL && lpt_restriction_is_never (restriction)) || !lpt_rounded_find (x, 256, 65536, &lo, &hi))
+  if (y->dtype != LPT_DTYPE_F32 || (restriction != NULL && lpt_restriction_is_never (restriction)) ||
+      !find_interval (x, &lo, &hi))
     return;
-  if ((node->info->flags & LPT_OP_F_TRANSPOSED) == 0 && w->dtype == LPT_DTYPE_F32 &&
-      lpt_rounded_find (w, 256, 65536, &w_lo, &w_hi))
+  if ((node->info->flags & LPT_OP_F_TRANSPOSED) == 0 && find_interval (w, &w_lo, &w_hi))
     of_w = split (s, w, w_lo, w_hi);
   else if (!lpt_value_is_coded (w))
     return;

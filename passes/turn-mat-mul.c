@@ -9,7 +9,8 @@
  * (w x)' = x' w'.
  *
  * Left alone: constants without quantization, or as codes with one scale, which take part in a product of two values as
- * they are; operands of rank 0 or 1 or without a known rank; a MatMul that is to stay real, or computes on codes.
+ * they are, unless x is one column, which then is a row that meets rows of weights; operands of rank 0 or 1 or without
+ * a known rank; a MatMul that is to stay real, or computes on codes.
  *
  * Golden tests: tests/golden/turn-mat-mul/
  *
@@ -75,6 +76,14 @@ turned_bias (LptValue *y)
   return lpt_tensor_reshape (bias, &shape, NULL);
 }
 
+/* One column for each matrix: turning moves nothing, and rows of weights meet a row of data. */
+static gboolean
+is_column (const LptValue *x,
+           gboolean        transposed)
+{
+  return x->shape.dims[x->shape.rank - (transposed ? 2 : 1)] == 1;
+}
+
 static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *matmul)
@@ -87,8 +96,8 @@ rewrite (LptRewriter *rw,
   LptNode *fresh, *last = matmul;
 
   if (w->shape.rank < 2 || x->shape.rank < 2 || !lpt_dtype_is_real (w->dtype) ||
-      !lpt_dtype_is_real (matmul->out[0].dtype) || !lpt_value_is_constant_path (w) || !lpt_value_is_coded (w) ||
-      has_one_scale (rw, w) || lpt_value_is_constant_path (x) ||
+      !lpt_dtype_is_real (matmul->out[0].dtype) || !lpt_value_is_constant_path (w) || lpt_value_is_constant_path (x) ||
+      (!is_column (x, attrs->transpose_b) && (!lpt_value_is_coded (w) || has_one_scale (rw, w))) ||
       (restriction != NULL && lpt_restriction_is_never (restriction)))
     return FALSE;
   /* Products of codes with weights take rows of data: x is turned by an op of its own. */

@@ -55,7 +55,26 @@ typedef struct
   gint32      *bias;                  /* of the step, or NULL */
   gsize        workspace, at_sums, at_bias, at_rows, at_gemm;   /* parts of it; the packed columns come first */
   gboolean     adds;                  /* has a residual */
+  const guint8 *packed;               /* constant right sides, @chunk bytes for a task; NULL: packed at each run */
+  const gint32 *packed_sums;
+  gsize        chunk;
 } BatchMatMul;
+
+/* The columns from @n0 on of the task, of the right side @b. */
+static void
+pack_columns (const BatchMatMul *p,
+              const guint8      *b,
+              gsize              n0,
+              guint8            *packed,
+              gint32            *sums)
+{
+  const gsize n = MIN (p->tn, p->n - n0);
+
+  lpt_gemm_pack (p->gemm,
+                 &(LptGemmWeights) { .data = b + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
+                                     .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
+                 0, n, packed, sums);
+}
 
 static void
 batch_matmul_task (const LptProgramOp *op,
@@ -68,7 +87,9 @@ batch_matmul_task (const LptProgramOp *op,
   gsize matrix = task / row_tasks / column_tasks, rest = matrix;
   gsize m = MIN (p->tm, p->m - m0), n = MIN (p->tn, p->n - n0), at[N_VIEWS] = { 0 }, c;
   guint8 *workspace = data->workspace;
-  gint32 *sums = (gint32 *) (gpointer) (workspace + p->at_sums), *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
+  const guint8 *packed = workspace;
+  const gint32 *sums = (const gint32 *) (gconstpointer) (workspace + p->at_sums);
+  gint32 *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
   const LptEpiloguePart part = { .e = &p->epilogue.e };
   LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &part, op, data, n0, n0 + n, &made);
   const guint32 zero_a = p->epilogue.zero != NULL ? lpt_fused_epilogue_zero (&p->epilogue, op, data, 0) : p->zero_a;
@@ -84,10 +105,13 @@ batch_matmul_task (const LptProgramOp *op,
         at[v] += index * p->strides[v][d];
     }
 
-  lpt_gemm_pack (p->gemm,
-                 &(LptGemmWeights) { .data = data->in[1] + at[B] + (gsize) p->b_column * n0, .is_unsigned = p->b_unsigned, .taps = 1,
-                                     .k = p->k, .n = n, .k_stride = p->b_row, .n_stride = p->b_column },
-                 0, n, workspace, sums);
+  if (p->packed != NULL)
+    {
+      packed = p->packed + (at[B] / (p->k * p->n) * column_tasks + n0 / p->tn) * p->chunk;
+      sums = p->packed_sums + at[B] / (p->k * p->n) * p->n + n0;
+    }
+  else
+    pack_columns (p, data->in[1] + at[B], n0, workspace, (gint32 *) (gpointer) (workspace + p->at_sums));
   for (c = 0; c < n; c++)
     bias[c] = (gint32) ((p->bias != NULL ? (guint32) p->bias[n0 + c] : 0u) - zero_a * (guint32) sums[c] +
                         (guint32) p->k * zero_a * (guint32) p->epilogue.weight_zp[n0 + c]);
@@ -111,7 +135,7 @@ batch_matmul_task (const LptProgramOp *op,
       a = workspace + p->at_rows;
     }
   lpt_gemm_tile (&(LptGemm) { .kernel = p->gemm, .epilogue_kernel = p->kernels.epilogue, .epilogue = &e, .m = m, .k = p->k,
-                              .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = workspace,
+                              .n = n, .a = a, .lda = p->a_column != 1 ? p->k : p->a_row, .packed = packed,
                               .out = data->out + (at[Y] + m0 * p->y_row + n0) * p->element, .ldo = p->y_row * p->element,
                               .residual = p->adds ? data->in[2] + (matrix * p->m + m0) * p->n + n0 : NULL, .ldr = p->n },
                  0, m, 0, n, workspace + p->at_gemm);
@@ -471,9 +495,31 @@ set_channels (BatchMatMul    *p,
 
 static void batch_matmul_follow (LptProgram *program, LptProgramOp *op);
 
+/* Constant right sides, one for each of several matrices, are packed once. */
+static void
+pack_constants (LptProgram         *program,
+                const LptProgramOp *op,
+                BatchMatMul        *p)
+{
+  const gsize column_tasks = (p->n + p->tn - 1) / p->tn, count = lpt_program_count (p->views[B].value) / (p->k * p->n);
+  LptPackedWeights w;
+  gsize b, i;
+
+  p->chunk = round_up (lpt_gemm_packed_size (p->gemm, 1, p->k, p->tn));
+  w = lpt_program_pack (program, op, p->gemm->name, &p->tn, sizeof p->tn, count * column_tasks * p->chunk,
+                        count * p->n);
+  for (b = 0; b < count && w.fresh; b++)
+    for (i = 0; i < column_tasks; i++)
+      pack_columns (p, (const guint8 *) p->views[B].value->array.data + b * p->k * p->n, i * p->tn,
+                    (guint8 *) w.data + (b * column_tasks + i) * p->chunk, (gint32 *) w.col_sum + b * p->n + i * p->tn);
+  p->packed = w.data;
+  p->packed_sums = w.col_sum;
+}
+
 /* For the result that the epilogue has now. */
 static void
-set_form (LptProgramOp *op,
+set_form (LptProgram   *program,
+          LptProgramOp *op,
           BatchMatMul  *p)
 {
   LptProgramOp *last = p->epilogue.last;
@@ -488,6 +534,8 @@ set_form (LptProgramOp *op,
   set_batch (p);
   set_tiles (p);
   set_workspace (p);
+  if (constant)
+    pack_constants (program, op, p);
   form = (LptOpForm) {
     .run = batch_matmul_run, .follow = batch_matmul_follow, .bind = batch_matmul_bind, .clear = batch_matmul_clear, .params = p, .kernel = p->gemm->name,
     .workspace = p->workspace, .tasks = p->matrices * ((p->m + p->tm - 1) / p->tm) * ((p->n + p->tn - 1) / p->tn), .n_in = p->adds ? 3 : 2,
@@ -505,7 +553,7 @@ batch_matmul_follow (LptProgram   *program,
   BatchMatMul *p = op->form.params;
 
   if (lpt_fused_epilogue_follow (&p->epilogue, program, op))
-    set_form (op, p);
+    set_form (program, op, p);
 }
 
 gboolean
@@ -546,7 +594,7 @@ lpt_prepare_batch_matmul (LptProgram   *program,
   p->b_unsigned = found.b.value->kind != LPT_STORAGE_CONST || found.right->dtype == LPT_DTYPE_U8;
   p->zero_a = (guint32) lpt_program_zero (op->in[0]);
   set_channels (p, found.right, found.bias);
-  set_form (op, p);
+  set_form (program, op, p);
 
   return TRUE;
 }
