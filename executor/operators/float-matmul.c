@@ -122,7 +122,8 @@ typedef struct
   gsize     matrices, m, n, k, a_row, a_step;
   ptrdiff_t b_k, b_n;
   LptFloatSplit split;
-  const float *packed;         /* one constant matrix; NULL: it is the second operand */
+  const float *packed;         /* constant matrices, @packed_step apart; NULL: it is the second operand */
+  gsize     packed_step;
   gboolean  in_place;          /* which is read where it lies */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
@@ -140,7 +141,7 @@ matmul_task (const MatMul    *p,
   gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
   gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
   LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
-                     .a_step = p->a_step, .b = p->packed != NULL ? p->packed + column * p->k : NULL, .ldy = p->n, .by_rows = s->by_rows };
+                     .a_step = p->a_step, .ldy = p->n, .by_rows = s->by_rows };
   gint64 at_a = 0, at_b = 0;
   gint d;
 
@@ -153,7 +154,9 @@ matmul_task (const MatMul    *p,
       at_b += index * p->strides[1][d];
     }
   a += (gsize) at_a * p->m * p->k;
-  if (p->packed == NULL)
+  if (p->packed != NULL)
+    t.b = p->packed + (gsize) at_b * p->packed_step + column * p->k;
+  else
     {
       const float *b = (const float *) (gconstpointer) data->in[1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
@@ -218,12 +221,29 @@ lpt_float_pack (LptProgram          *program,
   return w.data;
 }
 
-/* What the op has. */
+/* What the op has. A constant matrix and one column are turned: a row of data and the columns of the matrix. */
 typedef struct
 {
   LptShape batch_a, batch_b, batch;
   gsize    m, n, k;
+  gboolean turned;
+  LptProgramValue *a, *b;
 } Product;
+
+static void
+turn (Product *p)
+{
+  const LptShape batch = p->batch_a;
+  LptProgramValue *a = p->a;
+
+  p->batch_a = p->batch_b;
+  p->batch_b = batch;
+  p->a = p->b;
+  p->b = a;
+  p->n = p->m;
+  p->m = 1;
+  p->turned = TRUE;
+}
 
 static gboolean
 match (LptProgram   *program,
@@ -256,6 +276,11 @@ match (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (biased && lpt_program_count (op->in[2]) != p->n)
     return lpt_refuse (op, LPT_REMARK_BIAS);
+  p->a = op->in[0];
+  p->b = op->in[1];
+  p->turned = FALSE;
+  if (lpt_is_real_constant (p->a) && p->n == 1 && !biased)
+    turn (p);
 
   return TRUE;
 }
@@ -265,8 +290,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
                           LptProgramOp *op)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
+  gboolean copies, transpose_a, transpose_b;
   gsize k, n, max_rows;
-  gboolean copies;
   LptOpForm form;
   Product own;
   MatMul *p;
@@ -275,6 +300,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
     return FALSE;
   k = own.k;
   n = own.n;
+  transpose_a = !own.turned && attrs->transpose_a;
+  transpose_b = own.turned ? !attrs->transpose_a : attrs->transpose_b;
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
   lpt_broadcast_strides (&own.batch_a, &own.batch, p->strides[0]);
@@ -284,20 +311,23 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->k = k;
   p->batch = own.batch;
   p->matrices = (gsize) lpt_dims_product (&p->batch, 0, p->batch.rank);
-  p->a_row = attrs->transpose_a ? 1 : k;
-  p->a_step = attrs->transpose_a ? p->m : 1;
-  p->b_k = attrs->transpose_b ? 1 : (ptrdiff_t) n;
-  p->b_n = attrs->transpose_b ? (ptrdiff_t) k : 1;
+  p->a_row = transpose_a ? 1 : k;
+  p->a_step = transpose_a ? p->m : 1;
+  p->b_k = transpose_b ? 1 : (ptrdiff_t) n;
+  p->b_n = transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
-  lpt_float_epilogue_init (&p->end, op, 2, op->out[0]->array.shape.rank - 1, n);
+  lpt_float_epilogue_init (&p->end, op, 2, op->out[0]->array.shape.rank - (own.turned ? 2 : 1), n);
   form = (LptOpForm) { .run = matmul_run, .follow = matmul_follow, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
-                       .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }, { NULL }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
-  if (lpt_is_real_constant (op->in[1]) && lpt_program_count (op->in[1]) == k * n)
+                       .in = LPT_OPERANDS ({ own.a, LPT_LAYOUT_TYPED }, { NULL }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
+  if (lpt_is_real_constant (own.b))
     {
+      const gsize count = lpt_program_count (own.b) / (k * n);
+
       p->packed = lpt_float_pack (program, op,
-                                  &(LptFloatPacks) { op->in[1]->array.data, NULL, 0, 1, k, n, p->b_k, p->b_n });
-      if (!attrs->transpose_a)
+                                  &(LptFloatPacks) { own.b->array.data, NULL, 0, count, k, n, p->b_k, p->b_n });
+      p->packed_step = (n + PANEL - 1) / PANEL * PANEL * k;
+      if (!transpose_a && count == 1)
         {
           /* All matrices meet the same one: they are one. */
           p->m *= p->matrices;
@@ -310,8 +340,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
     {
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
-      form.in[form.n_in++] = (LptOperand) { op->in[1], LPT_LAYOUT_TYPED };
-      p->in_place = !attrs->transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
+      form.in[form.n_in++] = (LptOperand) { own.b, LPT_LAYOUT_TYPED };
+      p->in_place = !transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
     }
