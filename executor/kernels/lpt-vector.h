@@ -165,6 +165,25 @@ look_up (const float table[16], I i)
 #endif
 }
 
+/* v[i] for each lane; i names lanes. */
+INLINE V
+pick (V v, I i)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_permutexvar_ps ((__m512i) i, (__m512) v);
+#elif defined (__AVX2__)
+  return (V) _mm256_permutevar8x32_ps ((__m256) v, (__m256i) i);
+#elif defined (__ARM_NEON)
+  return (V) vqtbl1q_u8 ((uint8x16_t) v, (uint8x16_t) (i * 0x04040404 + 0x03020100));
+#else
+  V r;
+
+  for (int l = 0; l < WIDTH; l++)
+    r[l] = v[i[l] & (WIDTH - 1)];
+  return r;
+#endif
+}
+
 /* a * b + c, rounded once */
 INLINE V
 fused (V a, V b, V c)

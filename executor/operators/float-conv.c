@@ -33,6 +33,8 @@ typedef struct
   const LptFloatEpilogue *end;
   LptWindow window;
   gsize     groups, rows, channels;        /* output and input channels of one group */
+  gsize     pixel;                         /* input channels */
+  gsize     bundled;                       /* 0, or output channels of groups of `channels` that are made together */
   gsize     taps, in_pixels, out_pixels, images;
   gint64   *range;                         /* by kx: output columns from, to, whose input lies inside */
   LptFloatSplit split;
@@ -141,21 +143,21 @@ max_lines (const LptWindow *v,
   return MIN ((lines - 1) * v->stride[1] + (v->kernel[1] - 1) * v->dilation[1] + 1, v->in[1]);
 }
 
-/* Copies what @n output pixels from @pixel on read; returns the first line. */
+/* Copies what @rows output pixels from @pixel on read; returns the first line. */
 static gint64
 copy_lines (const Conv  *c,
             const float *x,
             gsize        pixel,
-            gsize        n,
+            gsize        rows,
             float       *to)
 {
   const LptWindow *v = &c->window;
   gint64 line,
-      pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + n - 1) / v->out[2], &line) * v->in[2];
-  gsize all = c->groups * c->channels;
+      pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + rows - 1) / v->out[2], &line) * v->in[2];
+  const gsize n = c->bundled > 0 ? c->pixel : c->channels;
 
-  for (x += (gsize) (line * v->in[2]) * all; pixels > 0; pixels--, x += all, to += c->pitch)
-    memcpy (to, x, c->channels * sizeof *to);
+  for (x += (gsize) (line * v->in[2]) * c->pixel; pixels > 0; pixels--, x += c->pixel, to += c->pitch)
+    memcpy (to, x, n * sizeof *to);
 
   return line;
 }
@@ -235,7 +237,8 @@ conv_tile (const Conv      *c,
 {
   const gsize image = image_group / c->groups, g = image_group % c->groups, all = c->groups * c->rows;
   const gsize first = image * c->out_pixels + row, channel = g * c->rows + column;
-  const float *x = (const float *) (gconstpointer) data->in[0] + (image * c->groups * c->in_pixels + g) * c->channels;
+  const float *x = (const float *) (gconstpointer) data->in[0] + image * c->in_pixels * c->pixel + g * c->channels;
+  const gsize own = c->bundled > 0 ? column / c->bundled * c->channels : 0;
   const float **table = (const float **) (gpointer) data->workspace;
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
 
@@ -243,10 +246,10 @@ conv_tile (const Conv      *c,
     {
       gint64 line = copy_lines (c, x, row, t.m, copies);
 
-      name_pixels (c, copies, line, row, t.m, table);
+      name_pixels (c, copies + own, line, row, t.m, table);
     }
   else
-    name_pixels (c, x, 0, row, t.m, table);
+    name_pixels (c, x + own, 0, row, t.m, table);
   if (c->copy == COPY_ROWS)
     lpt_float_copy_rows (table, t.m, c->channels, copies);
   t.a = table;
@@ -273,7 +276,7 @@ conv_task (const Conv      *c,
   gsize row = task % s->row_tasks * c->chunk;
   const gsize end = MIN (row + c->chunk, c->out_pixels);
   LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = c->channels, .taps = c->taps, .a_rows = s->rows,
-                     .a_step = 1, .by_rows = s->by_rows };
+                     .a_step = 1, .by_rows = s->by_rows, .group = c->bundled };
   float *own = (float *) (gpointer) (data->workspace + c->workspace);
   Redo redo;
   gboolean finite = TRUE;
@@ -372,6 +375,7 @@ lpt_float_conv_shape (LptProgram        *program,
   s->groups = (gsize) lpt_weighted_groups (&s->view, w);
   s->in = (gsize) w->dims[s->view.in];
   s->out = (gsize) w->dims[s->view.out];
+  s->pixel = s->groups * s->in;
   if (s->groups * s->in != (gsize) x->dims[1])
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (bias != NULL && lpt_program_count (bias) != (gsize) y->dims[1])
@@ -421,6 +425,8 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   c->groups = s->groups;
   c->rows = s->out;
   c->channels = s->in;
+  c->pixel = s->pixel;
+  c->bundled = s->bundled;
   c->taps = (gsize) lpt_window_size (v->kernel);
   c->in_pixels = (gsize) lpt_window_size (v->in);
   c->out_pixels = (gsize) lpt_window_size (v->out);
@@ -428,16 +434,16 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   for (kx = 0; kx < v->kernel[2]; kx++)
     lpt_window_range (v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
   k = c->channels * c->taps;
-  c->pitch = (gint64) (c->groups * c->channels);
+  c->pitch = (gint64) c->pixel;
   if (computed != NULL)
     c->copy = COPY_NONE;
-  else if (c->taps == 1 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
+  else if (c->taps == 1 && c->bundled == 0 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
     c->copy = COPY_ROWS;
   else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
            lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
     {
       c->copy = COPY_LINES;
-      c->pitch = (gint64) (c->channels + LPT_FLOAT_GAP);
+      c->pitch = (gint64) ((c->bundled > 0 ? c->pixel : c->channels) + LPT_FLOAT_GAP);
     }
   c->split = lpt_float_split (c->images * c->groups, c->out_pixels, c->rows, k,
                              c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / c->taps);
@@ -453,7 +459,8 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   if (c->copy == COPY_ROWS)
     c->workspace += lpt_float_copied_size (c->split.rows, k);
   else if (c->copy == COPY_LINES)
-    c->workspace += lpt_float_copied_size ((gsize) (max_lines (v, c->split.rows) * v->in[2]), c->channels);
+    c->workspace += lpt_float_copied_size ((gsize) (max_lines (v, c->split.rows) * v->in[2]),
+                                           (gsize) c->pitch - LPT_FLOAT_GAP);
   if (place == NULL)
     return;
   c->placed = TRUE;
@@ -470,7 +477,7 @@ lpt_float_conv_form_new (const LptFloatConvShape *s,
 
   form->n_parts = n_parts;
   form->parts = g_new0 (Conv, n_parts);
-  form->zeros = g_new0 (float, s->in);
+  form->zeros = g_new0 (float, s->bundled > 0 ? s->pixel : s->in);
   lpt_float_epilogue_init (&form->end, s->op, s->view.bias, 1, s->groups * s->out);
 
   return form;
@@ -510,6 +517,17 @@ lpt_float_conv_set_form (const LptFloatConvShape *s,
 
 /* --- Convolution, GroupConvolution --- */
 
+/* Groups that leave half of a panel or more empty are made together: the same sums, each lane with its own channels. */
+static void
+bundle (LptFloatConvShape *s)
+{
+  if (s->groups == 1 || s->out >= LPT_FGEMM_PANEL || LPT_FGEMM_PANEL % s->out != 0 || s->in > s->out)
+    return;
+  s->bundled = s->out;
+  s->out *= s->groups;
+  s->groups = 1;
+}
+
 gboolean
 lpt_prepare_float_conv (LptProgram   *program,
                         LptProgramOp *op)
@@ -529,6 +547,8 @@ lpt_prepare_float_conv (LptProgram   *program,
       return TRUE;
     }
 
+  if (op->in[1]->kind == LPT_STORAGE_CONST)
+    bundle (&s);
   form = lpt_float_conv_form_new (&s, 1);
   if (op->in[1]->kind != LPT_STORAGE_CONST)
     {

@@ -13,6 +13,8 @@ typedef struct
   LptWeightedView view;
   LptWindow       window;
   gsize           images, groups, in, out;    /* channels of a group */
+  gsize           pixel;                      /* of a pixel of the input */
+  gsize           bundled;                    /* 0, or output channels of a group where all are made as one, of `out` */
 } LptFloatConvShape;
 
 typedef struct _LptFloatConvForm LptFloatConvForm;

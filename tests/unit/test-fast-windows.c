@@ -209,6 +209,13 @@ draw_shape (Draw *d)
       d->groups = draw (d, 2, 3);
       d->channels = draw (d, 2, 9);
       d->results = draw (d, 1, 9);
+      if (draw_yes (d, 2))
+        {
+          /* Many narrow groups, several of which fill a vector. */
+          d->groups = draw (d, 3, 18);
+          d->results = 1 << draw (d, 1, 3);
+          d->channels = draw (d, 2, d->results);
+        }
       break;
     default:
       d->groups = 1;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "executor/kernels/fgemm/end.h"
+#include "executor/kernels/fgemm/body-groups.h"
 
 /* ROWS rows of PANELS panels fill the registers. */
 #if defined (__AVX512F__)
@@ -142,8 +143,14 @@ wide_blocks (const LptFgemmTile *t)
 void
 LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
 {
-  size_t rows = 0, first = wide_blocks (t);
+  size_t rows = 0, first = 0;
 
+  if (t->group > 0)
+    {
+      group_blocks (t);
+      return;
+    }
+  first = wide_blocks (t);
   if (t->by_rows)
     for (size_t row = 0; row < t->m && first < t->n; row += rows)
       for (size_t column = first; column < t->n; column += PANELS * LPT_FGEMM_PANEL)

@@ -6,6 +6,8 @@
  * the taps, whatever the width of the vectors, so every instruction set, tile and number of threads gives the same
  * bits. Factor, bias and residual round one after the other. A matrix product has one tap.
  *
+ * Columns of groups, `group` of each, read channels of their own: column c those from c / group * channels on.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #pragma once
@@ -43,6 +45,8 @@ typedef struct {
   float              *y;
   size_t              ldy;
   bool                by_rows;       /* a few rows meet all columns first, not a few columns all rows */
+  size_t              group;         /* 0: all columns read the same; else 2, 4 or 8, not less than `channels`: b is
+                                      * packed, a_step 1 */
 } LptFgemmTile;
 
 typedef void (*LptFgemmRun) (const LptFgemmTile *tile);
