@@ -4,8 +4,9 @@
  * for each tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache
  * what a task reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels
  * are made apart and then put where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones
- * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c). Weights
- * that somebody computes are packed by the tasks that need them (float-taps.c).
+ * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c), those of
+ * wide dilations tap by tap (float-far-taps.c). Weights that somebody computes are packed by the tasks that need them
+ * (float-taps.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -528,6 +529,22 @@ bundle (LptFloatConvShape *s)
   s->groups = 1;
 }
 
+/* Forms whose sums have another order. */
+static gboolean
+prepare_unordered (LptProgram              *program,
+                   LptProgramOp            *op,
+                   const LptFloatConvShape *s)
+{
+  if (lpt_float_far_taps_pay (&s->window, s->groups * s->out, s->in))
+    lpt_prepare_float_far_taps (program, op, &s->window, s->groups);
+  else if (lpt_float_winograd_pays (&s->window, s->out, s->in))
+    lpt_prepare_float_winograd (program, op, &s->window, s->groups);
+  else
+    return FALSE;
+
+  return TRUE;
+}
+
 gboolean
 lpt_prepare_float_conv (LptProgram   *program,
                         LptProgramOp *op)
@@ -541,11 +558,8 @@ lpt_prepare_float_conv (LptProgram   *program,
   if (s.view.grouped && s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
-      lpt_float_winograd_pays (&s.window, s.out, s.in))
-    {
-      lpt_prepare_float_winograd (program, op, &s.window, s.groups);
-      return TRUE;
-    }
+      prepare_unordered (program, op, &s))
+    return TRUE;
 
   if (op->in[1]->kind == LPT_STORAGE_CONST)
     bundle (&s);

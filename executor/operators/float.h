@@ -95,3 +95,7 @@ void     lpt_prepare_float_dwdeconv (LptProgram *program, LptProgramOp *op, cons
  * input channels in a group: whether Winograd's transforms cost less, and the form that has them. */
 gboolean lpt_float_winograd_pays    (const LptWindow *window, gsize rows, gsize channels);
 void     lpt_prepare_float_winograd (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups);
+/* The same, where so many taps lie outside of the image that each tap is better a product of its own; @rows: of all
+ * groups. */
+gboolean lpt_float_far_taps_pay     (const LptWindow *window, gsize rows, gsize channels);
+void     lpt_prepare_float_far_taps (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups);

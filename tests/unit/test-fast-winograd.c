@@ -1,4 +1,4 @@
-/* test-fast-winograd.c - real 3x3 convolutions by Winograd's transforms against the plain op
+/* test-fast-winograd.c - real convolutions by Winograd's transforms, or tap by tap, against the plain op
  *
  * Within two millionths of the largest output, and with the same bits at every level that has vectors and for every
  * number of threads. Odd lengths, pads, dilations, groups, images, and what follows the sums. What is too small for it,
@@ -40,13 +40,43 @@ static const struct { const char *name, *text; } cases[] = {
               "%c = GroupConvolution(%x, %w) {" PAD_1 "} : f32[1,80,12,12]\n" END },
 };
 
+/* Most taps lie outside of the image. */
+static const struct { const char *name, *text; } far_taps[] = {
+  { "lines", X ("[1,48,5,17]") W ("48*48*9", "[48,48,3,3]")
+             CONV ("strides=[1,1], pads_begin=[7,4], pads_end=[7,4], dilations=[7,4]", "[1,48,5,17]") END },
+  { "both", X ("[2,37,20,19]") W ("50*37*9", "[50,37,3,3]")
+            CONV ("strides=[1,1], pads_begin=[12,13], pads_end=[12,13], dilations=[12,13]", "[2,50,20,19]") END },
+  { "no tap for some", X ("[1,32,6,6]") W ("64*32*9", "[64,32,3,3]")
+                       CONV ("strides=[1,1], pads_begin=[9,5], pads_end=[9,7], dilations=[4,5]", "[1,64,16,8]") END },
+  { "stride, even taps", X ("[1,80,9,14]") W ("130*80*2*4", "[130,80,2,4]")
+                         CONV ("strides=[2,3], pads_begin=[7,11], pads_end=[6,9], dilations=[8,7]", "[1,130,7,5]") END },
+  { "rows that collide", X ("[1,1024,6,7]") W ("32*5*32*9", "[32,5,32,3,3]")
+                         "%c = GroupConvolution(%x, %w) {strides=[1,1], pads_begin=[5,5], pads_end=[5,5], "
+                         "dilations=[5,5]} : f32[1,160,6,7]\n" END },
+  { "one axis", X ("[1,64,30]") W ("200*64*5", "[200,64,5]")
+                CONV ("strides=[1], pads_begin=[50], pads_end=[50], dilations=[25]", "[1,200,30]") END },
+  { "end", X ("[1,32,10,14]") W ("48*32*9", "[48,32,3,3]") "%b = Const {#(48)} : f32[1,48,1,1]\n"
+           "%r = Parameter : f32[1,48,10,14]\n"
+           CONV ("strides=[1,1], pads_begin=[8,9], pads_end=[8,9], dilations=[8,9]", "[1,48,10,14]")
+           "%d = Add(%c, %b) : f32[1,48,10,14]\n%e = Add(%d, %r) : f32[1,48,10,14]\n"
+           "%f = Relu(%e) : f32[1,48,10,14]\nResult(%f)\n" },
+  { "groups", X ("[1,64,12,12]") W ("2*40*32*9", "[2,40,32,3,3]")
+              "%c = GroupConvolution(%x, %w) {strides=[1,1], pads_begin=[9,9], pads_end=[9,9], "
+              "dilations=[9,9]} : f32[1,80,12,12]\n"
+              "%d = Sigmoid(%c) : f32[1,80,12,12]\nResult(%d)\n" },
+};
+
 /* These keep their bits. */
 static const struct { const char *name, *text; } others[] = {
   { "few channels", X ("[1,4,12,20]") W ("32*4*9", "[32,4,3,3]") CONV (PAD_1, "[1,32,12,20]") END },
   { "one output", X ("[1,32,3,3]") W ("32*32*9", "[32,32,3,3]")
                   CONV ("strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "[1,32,1,1]") END },
-  { "dilations beyond", X ("[1,32,5,17]") W ("32*32*9", "[32,32,3,3]")
-                        CONV ("strides=[1,1], pads_begin=[7,4], pads_end=[7,4], dilations=[7,4]", "[1,32,5,17]") END },
+  { "dilations beyond, little work", X ("[1,32,5,17]") W ("32*32*9", "[32,32,3,3]")
+                                     CONV ("strides=[1,1], pads_begin=[7,4], pads_end=[7,4], dilations=[7,4]",
+                                           "[1,32,5,17]") END },
+  { "dilations beyond, few channels", X ("[1,16,5,17]") W ("32*16*9", "[32,16,3,3]")
+                                      CONV ("strides=[1,1], pads_begin=[7,4], pads_end=[7,4], dilations=[7,4]",
+                                            "[1,32,5,17]") END },
   { "stride", X ("[1,32,12,20]") W ("32*32*9", "[32,32,3,3]")
               CONV ("strides=[2,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]", "[1,32,6,20]") END },
   { "infinite", X ("[1,32,8,8]") "%w0 = Const {#(32*32*9)} : f32[32,32,3,3]\n%i = Const {inf} : f32[]\n"
@@ -113,6 +143,12 @@ main (int    argc,
       g_autofree char *path = g_strdup_printf ("/winograd/%s", cases[i].name);
 
       g_test_add_data_func (path, cases[i].text, test_bound);
+    }
+  for (i = 0; i < G_N_ELEMENTS (far_taps); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/winograd/far taps/%s", far_taps[i].name);
+
+      g_test_add_data_func (path, far_taps[i].text, test_bound);
     }
   for (i = 0; i < G_N_ELEMENTS (others); i++)
     {
