@@ -32,6 +32,35 @@
 /* Sums in registers. */
 #define SUMS (ROWS * PANELS > MAX_PANELS ? ROWS * PANELS * PARTS : MAX_PANELS * PARTS)
 
+/* The end of whole vectors: asked once for all what there is of it. */
+INLINE void
+end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t column, V *acc)
+{
+  const LptFgemmEnd *end = &t->end;
+
+#define EACH(r, q)                                                                                                    \
+  LPT_TILE_UNROLL                                                                                                     \
+  for (size_t r = 0; r < rows; r++)                                                                                   \
+    LPT_TILE_UNROLL                                                                                                   \
+    for (size_t q = 0; q < parts; q++)
+  if (end->factor)
+    EACH (r, q)
+      acc[r * parts + q] = acc[r * parts + q] * load (end->factor + column + q * WIDTH, WIDTH, 0.0f);
+  if (end->bias)
+    EACH (r, q)
+      acc[r * parts + q] = acc[r * parts + q] + load (end->bias + column + q * WIDTH, WIDTH, 0.0f);
+  if (end->residual)
+    EACH (r, q)
+      acc[r * parts + q] = acc[r * parts + q] +
+                           load (end->residual + (row + r) * end->ldr + column + q * WIDTH, WIDTH, 0.0f);
+  if (end->clamps)
+    EACH (r, q)
+      acc[r * parts + q] = clamp_lanes (acc[r * parts + q], end->lo, end->hi);
+  EACH (r, q)
+    store (t->y + (row + r) * t->ldy + column + q * WIDTH, acc[r * parts + q], WIDTH);
+#undef EACH
+}
+
 /* Rows from `row` on and columns from `column` on, `left` of them; `rows` and `panels` are constants. */
 LPT_TILE void
 block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
@@ -82,6 +111,11 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
           from = a;
           at += t->a_step;
         }
+    }
+  if (left >= parts * WIDTH)
+    {
+      end_block (t, rows, parts, row, column, acc);
+      return;
     }
   LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
