@@ -125,6 +125,7 @@ typedef struct
   const float *packed;         /* constant matrices, @packed_step apart; NULL: it is the second operand */
   gsize     packed_step;
   gboolean  in_place;          /* which is read where it lies */
+  const LptProgramOp *chosen;  /* or matrices of it that operand 2 names */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
 
@@ -154,6 +155,8 @@ matmul_task (const MatMul    *p,
       at_b += index * p->strides[1][d];
     }
   a += (gsize) at_a * p->m * p->k;
+  if (p->chosen != NULL)
+    at_b = lpt_float_chosen_at (p->chosen, data->in[2], at_b);
   if (p->packed != NULL)
     t.b = p->packed + (gsize) at_b * p->packed_step + column * p->k;
   else
@@ -319,7 +322,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
   lpt_float_epilogue_init (&p->end, op, 2, op->out[0]->array.shape.rank - (own.turned ? 2 : 1), n);
   form = (LptOpForm) { .run = matmul_run, .follow = matmul_follow, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
-                       .in = LPT_OPERANDS ({ own.a, LPT_LAYOUT_TYPED }, { NULL }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
+                       .in = LPT_OPERANDS ({ own.a, LPT_LAYOUT_TYPED }, { NULL }, { NULL }), .out = op->out[0],
+                       .out_layout = LPT_LAYOUT_TYPED };
   if (lpt_is_real_constant (own.b))
     {
       const gsize count = lpt_program_count (own.b) / (k * n);
@@ -340,7 +344,15 @@ lpt_prepare_float_matmul (LptProgram   *program,
     {
       gsize panels = CLAMP (PANEL_BYTES / (k * PANEL * sizeof (float)), 1, MAX_PANELS);
 
-      form.in[form.n_in++] = (LptOperand) { own.b, LPT_LAYOUT_TYPED };
+      LptProgramOp *gather = lpt_float_chosen_by (op);
+
+      form.in[form.n_in++] = (LptOperand) { gather != NULL ? gather->in[0] : own.b, LPT_LAYOUT_TYPED };
+      if (gather != NULL)
+        {
+          form.in[form.n_in++] = (LptOperand) { gather->in[1], LPT_LAYOUT_TYPED };
+          lpt_program_fuse (gather, op, NULL);
+          p->chosen = gather;
+        }
       p->in_place = !transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };

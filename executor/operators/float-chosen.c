@@ -1,0 +1,64 @@
+/* float-chosen.c - products with matrices that a Gather chooses: experts of a mixture
+ *
+ *     MatMul (x [T, m, K], Gather (w [E, K, N], i [T]))
+ *
+ * Each product reads its matrix where it lies in w, no copy is made. The Gather ends with an error where an index is
+ * outside, which a form cannot: so only indices that are places of an axis no longer than E, as TopK makes them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/operators/float.h"
+
+/* Every element of @value is in [0, @n). */
+static gboolean
+is_below (const LptProgramValue *value,
+          gint64                 n)
+{
+  const LptProgramOp *def = value->def;
+
+  while (def != NULL && (def->row->flags & LPT_EXEC_ALIAS) != 0)
+    {
+      value = def->in[0];
+      def = value->def;
+    }
+  if (def != NULL && def->node->op == LPT_OP_TOP_K && value == def->out[1])
+    {
+      const LptShape *x = &def->in[0]->array.shape;
+      gint axis;
+
+      return lpt_axis_normalize (LPT_ATTRS (def->node, LptTopKAttrs)->axis, x->rank, &axis) && x->dims[axis] > 0 &&
+             x->dims[axis] <= n;
+    }
+
+  return FALSE;
+}
+
+LptProgramOp *
+lpt_float_chosen_by (const LptProgramOp *op)
+{
+  LptProgramOp *gather = op->in[1]->def;
+  const LptShape *w, *i;
+  const LptTensor *axis;
+
+  if (gather == NULL || gather->node->op != LPT_OP_GATHER || !lpt_program_is_free (gather) || gather->folded ||
+      lpt_program_reader (op->in[1]) != op || LPT_ATTRS (gather->node, LptGatherAttrs)->batch_dims != 0)
+    return NULL;
+  axis = lpt_node_const_in (gather->node, 2);
+  w = &gather->in[0]->array.shape;
+  i = &gather->in[1]->array.shape;
+  if (axis == NULL || lpt_tensor_count (axis) != 1 || lpt_tensor_get_i64 (axis, 0) != 0 || w->rank != 3 ||
+      i->rank != 1 || !lpt_shape_is_static (w) || !lpt_shape_is_static (i) || !lpt_program_is_real (gather->in[0]) ||
+      !is_below (gather->in[1], w->dims[0]))
+    return NULL;
+
+  return gather;
+}
+
+gint64
+lpt_float_chosen_at (const LptProgramOp *gather,
+                     gconstpointer       indices,
+                     gint64              i)
+{
+  return gather->in[1]->array.dtype == LPT_DTYPE_I32 ? ((const gint32 *) indices)[i] : ((const gint64 *) indices)[i];
+}
