@@ -57,6 +57,10 @@ struct _LptIntOp
  * the body runs again. */
 typedef gboolean (*LptBodyFunc) (LptCall *call, guint body, const LptArray *in, guint n_in, const LptArray **out, GError **error);
 
+/* All trips of a loop, @limit at most, where it can make them with less ado than body by body; else it leaves FALSE in
+ * @taken, and has done nothing. */
+typedef gboolean (*LptTripsFunc) (LptCall *call, gint64 limit, gboolean *taken, GError **error);
+
 struct _LptCall
 {
   LptNode    *node;
@@ -68,6 +72,7 @@ struct _LptCall
   LptPool    *pool;        /* NULL = one thread */
   const LptIntOp *integer; /* prepared op on codes, or NULL */
   LptBodyFunc run_body;    /* NULL where bodies cannot run */
+  LptTripsFunc run_trips;  /* or NULL */
   gpointer    body_data;
   gint64     *trips;       /* of loops, that are left to the run; NULL where bodies cannot run */
   gpointer    pending[LPT_CALL_MAX_OUT];   /* results in another form than the storage */

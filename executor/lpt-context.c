@@ -123,6 +123,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
     {
       context->arrays[i] = ((const LptProgramValue *) program->values->pdata[i])->array;
       context->arrays[i].owned = FALSE;
+      context->dynamic |= ((const LptProgramValue *) program->values->pdata[i])->kind == LPT_STORAGE_DYNAMIC;
     }
   count_addresses (context);
   context->arena = lpt_aligned_alloc (program->arena_size + work, error);

@@ -29,6 +29,7 @@ struct _LptPlanContext
   gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one for each node, or NULL */
   LptTrace      *trace;       /* NULL = nobody asked */
+  gboolean       dynamic;     /* there are values whose shapes depend on data */
   gboolean       bound;       /* addresses are those of the inputs that are set */
   gboolean       ran;         /* the last run went well: outputs can be read */
 };
@@ -39,5 +40,32 @@ void       lpt_plan_context_bind (LptPlanContext *context);
 /* --- lpt-run-body.c --- */
 
 GPtrArray *lpt_run_bodies_new    (void);
-/* LptRunBody of calls whose body_data is the context. */
+/* A body graph planned for the shapes of its inputs. */
+typedef struct
+{
+  LptPlan        *plan;
+  LptPlanContext *context;
+  const LptNode  *node;
+  guint           body;
+  const LptArray **out;
+  /* Of a loop, or NULL: its parameters where they lie in memory of its own, and room for results that wait until all
+   * have been read. */
+  LptArray       *own;
+  guint8         *held;
+} LptBodyRun;
+
+/* Body @body of @node for inputs of the shapes of @in; NULL + error: it cannot be planned. */
+LptBodyRun *lpt_body_run_get     (LptPlanContext *context, LptNode *node, guint body, const LptArray *in, guint n_in,
+                                  GError **error);
+/* LptBodyFunc of calls whose body_data is the context. */
 gboolean   lpt_run_body          (LptCall *call, guint body, const LptArray *in, guint n_in, const LptArray **out, GError **error);
+
+/* --- lpt-run-loop.c --- */
+
+/* LptTripsFunc of the same calls. */
+gboolean   lpt_run_trips         (LptCall *call, gint64 limit, gboolean *taken, GError **error);
+
+/* --- lpt-run.c --- */
+
+/* A run of a context whose inputs are set and bound. */
+gboolean   lpt_plan_run_bound    (LptPlanContext *context, GError **error);

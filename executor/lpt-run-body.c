@@ -10,19 +10,15 @@
 /* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
 #define MAX_BODIES 16
 
-/* A body graph planned for the shapes of its inputs. */
-typedef struct
-{
-  LptPlan        *plan;
-  LptPlanContext *context;
-  const LptNode  *node;
-  guint           body;
-  const LptArray **out;
-} BodyRun;
-
 static void
-body_run_free (BodyRun *run)
+body_run_free (LptBodyRun *run)
 {
+  guint k;
+
+  for (k = 0; run->own != NULL && k < lpt_plan_n_inputs (run->plan); k++)
+    lpt_array_clear (&run->own[k]);
+  g_free (run->own);
+  lpt_aligned_free (run->held);
   lpt_plan_context_free (run->context);
   lpt_plan_free (run->plan);
   g_free (run->out);
@@ -35,7 +31,7 @@ lpt_run_bodies_new (void)
   return g_ptr_array_new_with_free_func ((GDestroyNotify) body_run_free);
 }
 
-static BodyRun *
+static LptBodyRun *
 find_body (LptPlanContext *context,
            const LptNode  *node,
            guint           body,
@@ -46,7 +42,7 @@ find_body (LptPlanContext *context,
 
   for (i = 0; i < context->bodies->len; i++)
     {
-      BodyRun *run = g_ptr_array_index (context->bodies, i);
+      LptBodyRun *run = g_ptr_array_index (context->bodies, i);
       gboolean fits = run->node == node && run->body == body;
 
       for (k = 0; k < n_in && fits; k++)
@@ -68,7 +64,7 @@ find_pack (LptPlanContext *context,
 
   for (i = 0; i < context->bodies->len; i++)
     {
-      const BodyRun *run = g_ptr_array_index (context->bodies, i);
+      const LptBodyRun *run = g_ptr_array_index (context->bodies, i);
 
       if (run->node == node && run->body == body)
         return run->plan->program->pack;
@@ -77,7 +73,7 @@ find_pack (LptPlanContext *context,
   return NULL;
 }
 
-static BodyRun *
+static LptBodyRun *
 plan_body (LptPlanContext *context,
            LptNode        *node,
            guint           body,
@@ -87,7 +83,7 @@ plan_body (LptPlanContext *context,
 {
   g_autofree LptShape *shapes = g_new (LptShape, n_in + 1);
   const LptProgram *program = context->plan->program;
-  BodyRun *run = g_new0 (BodyRun, 1);
+  LptBodyRun *run = g_new0 (LptBodyRun, 1);
   LptPlanOptions options;
   guint k;
 
@@ -115,6 +111,19 @@ plan_body (LptPlanContext *context,
   return run;
 }
 
+LptBodyRun *
+lpt_body_run_get (LptPlanContext *context,
+                  LptNode        *node,
+                  guint           body,
+                  const LptArray *in,
+                  guint           n_in,
+                  GError        **error)
+{
+  LptBodyRun *run = find_body (context, node, body, in, n_in);
+
+  return run != NULL ? run : plan_body (context, node, body, in, n_in, error);
+}
+
 gboolean
 lpt_run_body (LptCall         *call,
               guint            body,
@@ -124,11 +133,9 @@ lpt_run_body (LptCall         *call,
               GError         **error)
 {
   LptPlanContext *context = call->body_data;
-  BodyRun *run = find_body (context, call->node, body, in, n_in);
+  LptBodyRun *run = lpt_body_run_get (context, call->node, body, in, n_in, error);
   guint i;
 
-  if (run == NULL)
-    run = plan_body (context, call->node, body, in, n_in, error);
   if (run == NULL)
     return FALSE;
   for (i = 0; i < n_in; i++)

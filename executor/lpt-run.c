@@ -79,7 +79,9 @@ run_reference (LptPlanContext *context,
   const LptProgramOp *op = context->plan->program->ops->pdata[i];
   LptCall call = { .node = op->node, .in = context->in, .n_in = op->n_in, .out = context->out, .n_out = op->n_out,
                    .scratch = context->scratch, .pool = context->pool, .integer = op->integer,
-                   .run_body = lpt_run_body, .body_data = context, .trips = context->trips };
+                   .run_body = lpt_run_body, .body_data = context,
+                   .run_trips = context->plan->program->flags & LPT_PLAN_REFERENCE ? NULL : lpt_run_trips,
+                   .trips = context->trips };
   gboolean ok;
   guint k;
 
@@ -249,13 +251,49 @@ run_all (LptPlanContext *context,
   return TRUE;
 }
 
+/* Values of the run before, whose shapes may have been others. */
+static void
+clear_dynamic (LptPlanContext *context)
+{
+  const GPtrArray *values = context->plan->program->values;
+  guint i;
+
+  for (i = 0; i < values->len; i++)
+    {
+      const LptProgramValue *value = values->pdata[i];
+
+      if (value->kind != LPT_STORAGE_DYNAMIC)
+        continue;
+      lpt_array_clear (&context->arrays[i]);
+      context->arrays[i].shape = value->array.shape;
+    }
+}
+
+gboolean
+lpt_plan_run_bound (LptPlanContext *context,
+                    GError        **error)
+{
+  const guint mark = lpt_memory_mark ();
+
+  context->ran = FALSE;
+  if (context->dynamic)
+    clear_dynamic (context);
+  /* A program is short loops; reference ops that take long leave the other threads alone. */
+  if (context->plan->program->overlaps->len > 0)
+    lpt_pool_wake (context->pool);
+  context->ran = run_all (context, error) && lpt_memory_check (mark, error);
+  lpt_states_commit (context->states, context->ran);
+
+  return context->ran;
+}
+
 gboolean
 lpt_plan_run (const LptPlan  *plan,
               LptPlanContext *context,
               GError        **error)
 {
   const LptProgram *program = plan->program;
-  guint i, mark;
+  guint i;
 
   g_return_val_if_fail (context->plan == plan, FALSE);
 
@@ -266,29 +304,12 @@ lpt_plan_run (const LptPlan  *plan,
         g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input \"%s\" is not set", lpt_plan_input_name (plan, i));
         return FALSE;
       }
-  for (i = 0; i < program->values->len; i++)
-    {
-      const LptProgramValue *value = program->values->pdata[i];
-
-      if (value->kind == LPT_STORAGE_DYNAMIC)
-        {
-          lpt_array_clear (&context->arrays[i]);
-          context->arrays[i].shape = value->array.shape;
-        }
-    }
   if (!context->bound)
     lpt_plan_context_bind (context);
-
-  /* A program is short loops; reference ops that take long leave the other threads alone. */
-  if (plan->program->overlaps->len > 0)
-    lpt_pool_wake (context->pool);
   if (context->trips == &context->own_trips)
     context->own_trips = lpt_limits_trips ();
-  mark = lpt_memory_mark ();
-  context->ran = run_all (context, error) && lpt_memory_check (mark, error);
-  lpt_states_commit (context->states, context->ran);
 
-  return context->ran;
+  return lpt_plan_run_bound (context, error);
 }
 
 void

@@ -95,6 +95,8 @@ lpt_states_commit (LptStates *states, gboolean ok)
 {
   GHashTableIter iter;
   gpointer value;
+  if (g_hash_table_size (states->states) == 0)
+    return;
   g_hash_table_iter_init (&iter, states->states);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     {

@@ -14,30 +14,8 @@
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
 #include "eval/lpt-move.h"
+#include "eval/lpt-trips.h"
 #include "ir/lpt-memory.h"
-
-/* Codes of a lowered body are the same integers in another storage where the node has no quantization. */
-static gboolean
-copy_elements (const LptArray *from,
-               LptDType        storage,
-               gpointer        to,
-               GError        **error)
-{
-  gsize size = (gsize) lpt_array_count (from) * lpt_storage_size (storage);
-  g_autoptr (LptTensor) converted = NULL;
-
-  if (from->dtype == storage)
-    {
-      memcpy (to, from->data, size);
-      return TRUE;
-    }
-  converted = lpt_array_to_tensor (from, storage, error);
-  if (converted == NULL)
-    return FALSE;
-  memcpy (to, lpt_tensor_data (converted), size);
-
-  return TRUE;
-}
 
 static gboolean
 copy_array (const LptArray *from,
@@ -49,42 +27,7 @@ copy_array (const LptArray *from,
   to->dtype = storage;
   to->owned = FALSE;
 
-  return lpt_array_alloc (to, error) && copy_elements (from, storage, to->data, error);
-}
-
-/* A body may give another shape than the node's output is declared to have. */
-static gboolean
-set_shape (LptCall        *call,
-           guint           o,
-           const LptShape *shape,
-           GError        **error)
-{
-  const LptShape *declared = &call->node->out[o].shape;
-  g_autofree char *is = NULL, *was = NULL;
-
-  if (lpt_shape_compatible (shape, declared))
-    return lpt_call_set_shape (call, o, shape, error);
-  is = lpt_shape_to_string (shape);
-  was = lpt_shape_to_string (declared);
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is declared as [%s], its body gives [%s]", o, was, is);
-
-  return FALSE;
-}
-
-static gboolean
-set_output (LptCall        *call,
-            guint           o,
-            const LptArray *from,
-            GError        **error)
-{
-  if (from->declared != call->out[o].declared)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is %s, its body gives %s", o,
-                   lpt_dtype_name (call->out[o].declared), lpt_dtype_name (from->declared));
-      return FALSE;
-    }
-
-  return set_shape (call, o, &from->shape, error) && copy_elements (from, call->out[o].dtype, call->out[o].data, error);
+  return lpt_array_alloc (to, error) && lpt_trips_copy (from, storage, to->data, error);
 }
 
 /* Elements [at, at + length) of @axis. */
@@ -141,32 +84,6 @@ retire (Run      *run,
   array->owned = FALSE;
 }
 
-/* Slices of @port over an axis; FALSE + error. */
-static gboolean
-slices (const LptArray    *array,
-        const LptBodyPort *port,
-        gint              *axis,
-        gint64            *start,
-        gint64            *count,
-        GError           **error)
-{
-  gint64 length, end, span, stride = ABS (port->stride);
-
-  if (!lpt_axis_normalize (port->axis, array->shape.rank, axis) || port->part_size < 1 || stride < 1)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %d has no slices along axis %" G_GINT64_FORMAT,
-                   port->external, port->axis);
-      return FALSE;
-    }
-  length = array->shape.dims[*axis];
-  *start = MIN (port->start < 0 ? port->start + length : port->start, length - 1);
-  end = MIN (port->end < 0 ? port->end + length : port->end, length - 1);
-  span = ABS (end - *start) + 1;
-  *count = length == 0 || span < port->part_size ? 0 : (span - port->part_size) / stride + 1;
-
-  return TRUE;
-}
-
 /* Inputs of iteration @i that do not come from the one before it. FALSE without error: no slice is left. */
 static gboolean
 feed (Run     *run,
@@ -209,7 +126,7 @@ feed (Run     *run,
           gint64 start, count, at;
           gint axis;
 
-          if (!slices (from, port, &axis, &start, &count, error) || i >= count)
+          if (!lpt_trips_slices (from, port, &axis, &start, &count, error) || i >= count)
             return FALSE;
           at = start + i * port->stride - (port->stride < 0 ? port->part_size - 1 : 0);
           retire (run, to);
@@ -332,7 +249,7 @@ join (Run     *run,
             }
         }
     }
-  if (!set_shape (run->call, (guint) port->external, &shape, error))
+  if (!lpt_trips_set_shape (run->call, (guint) port->external, &shape, error))
     return FALSE;
 
   outer = lpt_dims_product (&shape, 0, axis);
@@ -397,7 +314,7 @@ finish (Run     *run,
                        port->external);
           return FALSE;
         }
-      if (!set_output (run->call, (guint) port->external, value, error))
+      if (!lpt_trips_set_output (run->call, (guint) port->external, value, error))
         return FALSE;
     }
 
@@ -450,12 +367,8 @@ iterate (Run     *run,
           g_propagate_error (error, local);
           return FALSE;
         }
-      if (--*run->call->trips < 0)
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_LIMIT,
-                       "the loops of this run take more than %" G_GINT64_FORMAT " trips together", lpt_limits_trips ());
-          return FALSE;
-        }
+      if (!lpt_trips_take (run->call, error))
+        return FALSE;
       if (!run->call->run_body (run->call, 0, run->in, run->body->parameters->len, run->out, error))
         return FALSE;
       g_array_set_size (run->retired, 0);
@@ -513,6 +426,13 @@ lpt_run_loop (LptCall *call,
         sliced = sliced || g_array_index (run.map->inputs, LptBodyPort, k).sliced;
       limit = sliced ? G_MAXINT64 : 1;
     }
+  if (call->run_trips != NULL && limit > 0)
+    {
+      gboolean taken, ran = call->run_trips (call, limit, &taken, error);
+
+      if (taken || !ran)
+        return ran;
+    }
 
   run.in = g_new0 (LptArray, run.body->parameters->len + 1);
   run.out = g_new0 (const LptArray *, run.body->results->len + 1);
@@ -567,7 +487,7 @@ lpt_run_if (LptCall *call,
     {
       const LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, k);
 
-      if (port->external >= 0 && !set_output (call, (guint) port->external, out[port->internal], error))
+      if (port->external >= 0 && !lpt_trips_set_output (call, (guint) port->external, out[port->internal], error))
         return FALSE;
     }
 

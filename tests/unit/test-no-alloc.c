@@ -194,9 +194,33 @@ test_counter (void)
 /* Ops that stay float around one in int8. */
 #define FLOATS \
   "%x = Parameter : f32[1,4,6,6]\n%a = Exp(%x) : f32[1,4,6,6]\n" FQ ("b", "a", "0", "2.55", "1,4,6,6") \
-  "%k = Const {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1} : f32[4,4,1,1]\n%c = Convolution(%b, %k) {pads_begin=[0,0], pads_end=[0,0], strides=[1,1], dilations=[1,1]} : f32[1,4,6,6]\n" \
+  "%k = Const {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1} : f32[4,4,1,1]\n" \
+  "%c = Convolution(%b, %k) {pads_begin=[0,0], pads_end=[0,0], strides=[1,1], dilations=[1,1]} : f32[1,4,6,6]\n" \
   "%axes = Const {2, 3} : i64[2]\n%d = ReduceMean(%c, %axes) {keep_dims=true} : f32[1,4,1,1]\n" \
   "%e = Subtract(%c, %d) : f32[1,4,6,6]\n%f = Tanh(%e) : f32[1,4,6,6]\n%g = Concat(%f, %a) {axis=1} : f32[1,8,6,6]\nResult(%g)\n"
+
+/* Slices, a sum that is carried, a constant condition, joined parts and the number of the trip. */
+#define LOOP \
+  "%x = Parameter : f32[2,6,3]\n%s = Parameter : f32[2,3]\n%m = Const {6} : i64[]\n%c = Const {true} : boolean[]\n" \
+  "%l = Loop(%m, %c, %x, %s) : f32[2,6,3], f32[2,3] {\n  body {\n    in _ -> 0 iteration\n    in 2 -> 1 axis=1\n" \
+  "    in 3 -> 2\n" \
+  "    out _ <- 0 condition\n    out 0 <- 1 axis=1\n    out 1 <- 2\n    back 2 -> 2\n" \
+  "    %i = Parameter : i64[]\n    %a = Parameter : f32[2,1,3]\n    %b = Parameter : f32[2,3]\n" \
+  "    %f = Convert(%i) {destination_type=f32} : f32[]\n    %g = Multiply(%a, %f) : f32[2,1,3]\n" \
+  "    %n = Const {1} : i64[1]\n    %h = Squeeze(%g, %n) : f32[2,3]\n    %d = Add(%b, %h) : f32[2,3]\n" \
+  "    %e = Unsqueeze(%d, %n) : f32[2,1,3]\n" \
+  "    %t = Const {true} : boolean[]\n    Result(%t)\n    Result(%e)\n    Result(%d)\n  }\n}\nResult(%l)\nResult(%l.1)\n"
+
+/* The plain ops' loops take memory. */
+static void
+test_loop (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (LOOP, -1, "loop", &error);
+
+  g_assert_no_error (error);
+  check (graph, 0);
+}
 
 int
 main (int argc, char **argv)
@@ -210,6 +234,7 @@ main (int argc, char **argv)
   g_test_add_func ("/no-alloc/counter", test_counter);
   g_test_add_data_func ("/no-alloc/attention", ATTENTION, test_text);
   g_test_add_data_func ("/no-alloc/floats", FLOATS, test_text);
+  g_test_add_func ("/no-alloc/loop", test_loop);
   g_test_add_data_func ("/no-alloc/digits", LPT_SOURCE_DIR "/models/digits.xml", test_file);
   g_test_add_data_func ("/no-alloc/mobilenetv2", LPT_SHARED_DIR "/models/synthetic/mobilenetv2_025/ir_u8.xml",
                         test_file);

@@ -1,0 +1,114 @@
+/* test-fast-loops.c - trips on one bound body give the bytes of the plain ops' trips
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "fast-case.h"
+
+#define HEAD "%m = Const {4} : i64[]\n%c = Const {true} : boolean[]\n"
+
+typedef struct { const char *name, *text; } Loop;
+
+static const Loop loops[] =
+{
+  { "sums of slices",
+    HEAD "%x = Parameter : f32[2,5,3]\n%s = Parameter : f32[2,1,3]\n"
+    "%l = TensorIterator(%x, %s) : f32[2,5,3], f32[2,1,3] {\n  body {\n    in 0 -> 0 axis=1\n    in 1 -> 1\n"
+    "    out 0 <- 0 axis=1\n    out 1 <- 0\n    back 0 -> 1\n"
+    "    %a = Parameter : f32[2,1,3]\n    %b = Parameter : f32[2,1,3]\n    %d = Add(%a, %b) : f32[2,1,3]\n"
+    "    Result(%d)\n  }\n}\n"
+    "Result(%l)\nResult(%l.1)\n" },
+  { "from the end, by parts of two",
+    "%x = Parameter : f32[2,6,3]\n%s = Parameter : f32[2,2,3]\n"
+    "%l = TensorIterator(%x, %s) : f32[2,6,3], f32[2,2,3] {\n  body {\n"
+    "    in 0 -> 0 axis=1 start=-1 end=0 stride=-2 part=2\n    in 1 -> 1\n"
+    "    out 0 <- 0 axis=1 start=-1 end=0 stride=-2 part=2\n    out 1 <- 0\n    back 0 -> 1\n"
+    "    %a = Parameter : f32[2,2,3]\n    %b = Parameter : f32[2,2,3]\n    %d = Subtract(%a, %b) : f32[2,2,3]\n"
+    "    Result(%d)\n  }\n}\n"
+    "Result(%l)\nResult(%l.1)\n" },
+  { "joined along the last axis, overlapping slices",
+    "%x = Parameter : f32[3,7]\n"
+    "%l = TensorIterator(%x) : f32[3,12] {\n  body {\n    in 0 -> 0 axis=1 stride=1 part=2\n"
+    "    out 0 <- 0 axis=1 stride=2 part=2\n"
+    "    %a = Parameter : f32[3,2]\n    %d = Multiply(%a, %a) : f32[3,2]\n    Result(%d)\n  }\n}\nResult(%l)\n" },
+  { "values change places in a ring, one is seen as it goes in",
+    HEAD "%x = Parameter : f32[3]\n%y = Parameter : f32[3]\n%z = Parameter : f32[3]\n%w = Parameter : f32[3]\n"
+    "%l = Loop(%m, %c, %x, %y, %z, %w) : f32[3], f32[3], f32[3], f32[3], f32[3], f32[12] {\n  body {\n"
+    "    in 2 -> 0\n    in 3 -> 1\n    in 4 -> 2\n    in 5 -> 3\n"
+    "    out 0 <- 0\n    out 1 <- 1\n    out 2 <- 2\n    out 3 <- 3\n    out 4 <- 4\n    out 5 <- 4 axis=0 part=3\n"
+    "    back 0 -> 0\n    back 1 -> 1\n    back 2 -> 2\n    back 3 -> 3\n"
+    "    %a = Parameter : f32[3]\n    %b = Parameter : f32[3]\n    %d = Parameter : f32[3]\n"
+    "    %e = Parameter : f32[3]\n    %s = Add(%a, %b) : f32[3]\n"
+    "    Result(%b)\n    Result(%s)\n    Result(%a)\n    Result(%e)\n    Result(%d)\n  }\n}\n"
+    "Result(%l)\nResult(%l.1)\nResult(%l.2)\nResult(%l.3)\nResult(%l.4)\nResult(%l.5)\n" },
+  { "until a sum is large, the number of the trip",
+    "%m = Const {100} : i64[]\n%c = Const {true} : boolean[]\n%x = Parameter : f32[1]\n"
+    "%l = Loop(%m, %c, %x) : f32[1], i64[] {\n  body {\n    in _ -> 1 iteration\n    in 2 -> 0\n"
+    "    out _ <- 1 condition\n    out 0 <- 0\n    out 1 <- 2\n    back 0 -> 0\n"
+    "    %a = Parameter : f32[1]\n    %i = Parameter : i64[]\n    %o = Const {1.5} : f32[]\n"
+    "    %d = Add(%a, %o) : f32[1]\n    %t = Const {10} : f32[1]\n"
+    "    %b = Less(%d, %t) : boolean[1]\n    Result(%d)\n    Result(%b)\n    Result(%i)\n  }\n}\nResult(%l)\n"
+    "Result(%l.1)\n" },
+  { "parts of trips that are not counted before",
+    "%m = Const {100} : i64[]\n%c = Const {true} : boolean[]\n%x = Parameter : f32[1]\n"
+    "%l = Loop(%m, %c, %x) : f32[1], f32[?] {\n  body {\n    in 2 -> 0\n    out _ <- 1 condition\n"
+    "    out 0 <- 0\n    out 1 <- 0 axis=0\n    back 0 -> 0\n"
+    "    %a = Parameter : f32[1]\n    %o = Const {1.5} : f32[]\n    %d = Add(%a, %o) : f32[1]\n"
+    "    %t = Const {10} : f32[1]\n"
+    "    %b = Less(%d, %t) : boolean[1]\n    Result(%d)\n    Result(%b)\n  }\n}\nResult(%l)\nResult(%l.1)\n" },
+  { "a body that wants one trip",
+    HEAD "%x = Parameter : f32[1,2]\n"
+    "%l = Loop(%m, %c, %x) : f32[1,2], f32[1,2] {\n  body {\n    in 2 -> 0\n    out _ <- 1 condition\n"
+    "    out 0 <- 0\n    out 1 <- 0 axis=0\n    back 0 -> 0\n"
+    "    %a = Parameter : f32[1,2]\n    %d = Add(%a, %a) : f32[1,2]\n    %f = Const {false} : boolean[]\n"
+    "    Result(%d)\n    Result(%f)\n  }\n}\n"
+    "Result(%l)\nResult(%l.1)\n" },
+  { "a value that grows",
+    HEAD "%x = Parameter : f32[1,2]\n"
+    "%l = Loop(%m, %c, %x) : f32[?,2] {\n  body {\n    in 2 -> 0\n    out 0 <- 0\n    back 0 -> 0\n"
+    "    %a = Parameter : f32[?,2]\n    %d = Concat(%a, %a) {axis=0} : f32[?,2]\n    Result(%d)\n  }\n}\n"
+    "Result(%l)\n" },
+  { "a loop in a loop, what is around it is read in both",
+    HEAD "%x = Parameter : f32[3,4]\n%s = Parameter : f32[1,4]\n"
+    "%l = TensorIterator(%x, %s) : f32[3,4] {\n  body {\n    in 0 -> 0 axis=0\n    in 1 -> 1\n"
+    "    out 0 <- 0 axis=0\n    back 0 -> 1\n"
+    "    %a = Parameter : f32[1,4]\n    %b = Parameter : f32[1,4]\n    %n = Const {3} : i64[]\n"
+    "    %u = Const {true} : boolean[]\n"
+    "    %k = Loop(%n, %u, %a, %b) : f32[1,4] {\n  body {\n    in 2 -> 0\n    in 3 -> 1\n    out 0 <- 0\n"
+    "    back 0 -> 1\n"
+    "    %p = Parameter : f32[1,4]\n    %q = Parameter : f32[1,4]\n    %r = Subtract(%p, %q) : f32[1,4]\n"
+    "    Result(%r)\n  }\n}\n"
+    "    Result(%k)\n  }\n}\nResult(%l)\n" },
+  { "no trip",
+    "%m = Const {0} : i64[]\n%c = Const {true} : boolean[]\n%x = Parameter : f32[2]\n"
+    "%l = Loop(%m, %c, %x) : f32[2] {\n  body {\n    in 2 -> 0\n    out 0 <- 0\n    back 0 -> 0\n"
+    "    %a = Parameter : f32[2]\n    %d = Add(%a, %a) : f32[2]\n    Result(%d)\n  }\n}\nResult(%l)\n" },
+};
+
+static void
+test_loop (gconstpointer data)
+{
+  const Loop *loop = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (loop->text, -1, loop->name, &error);
+
+  g_assert_no_error (error);
+  fast_case_compare (graph, -1, 1);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (loops); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/fast-loops/%s", loops[i].name);
+
+      g_test_add_data_func (path, &loops[i], test_loop);
+    }
+
+  return g_test_run ();
+}
