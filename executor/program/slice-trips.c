@@ -1,0 +1,575 @@
+/* slice-trips.c - what a counted loop reads and writes one place after the other becomes slices of its inputs and parts
+ * of its outputs
+ *
+ *     i = 0, y = Y; Loop n times: x = Gather (X, i), h = ..., y = SliceScatter (y, h, from i), i = i + 1
+ *     =>  y, joined = Loop n times: x = slice of X, h = ..., joined h
+ *
+ * That is how WHILE of TensorFlow Lite goes through sequences. The numbers that trips count with are followed through
+ * all of them before the loop runs. What a trip leaves as it was is no state; a constant that goes in unchanged is one
+ * in the body, where weights are packed; of what only counts the last number is left. Moves only: the same bytes.
+ *
+ * Left alone: loops whose trips cannot be counted, or are more than MAX_TRIPS; places that do not lie evenly, or parts
+ * that leave some of what was there, or are read again in the loop; several quantizations along an axis. The graph is
+ * the program's own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
+
+#include "executor/program/lpt-program-passes.h"
+#include "ir/infer/lpt-evaluate.h"
+#include "ir/infer/lpt-infer-util.h"
+#include "ir/scalar/lpt-loop.h"
+
+#define MAX_TRIPS 4096
+/* Elements of what counts. */
+#define MAX_COUNTERS 16
+
+/* A place that a node reads or writes from in each trip: base + trip * step. */
+typedef struct
+{
+  LptNode *node;
+  guint    operand;          /* that says where */
+  gint64   base[LPT_MAX_RANK], step[LPT_MAX_RANK];
+  guint    n;
+  gboolean even;             /* so far */
+} Place;
+
+typedef struct
+{
+  LptNode    *node;
+  LptGraph   *body;
+  LptBodyMap *map;
+  gint64      trips;
+  GArray     *places;        /* of Place */
+  guint       n;             /* parameters that were there */
+  LptTensor **now;           /* of each that counts, in a trip; NULL: it does not */
+  gboolean   *number;        /* it is the number of the trip, so far */
+} Loop;
+
+static LptValue *
+parameter_at (const Loop *loop, guint i)
+{
+  return lpt_node_out (g_ptr_array_index (loop->body->parameters, i));
+}
+
+static LptValue *
+result_at (const Loop *loop, guint i)
+{
+  return lpt_node_in (g_ptr_array_index (loop->body->results, i), 0);
+}
+
+/* The back edge to parameter @i, or NULL. */
+static const LptBackEdge *
+edge_to (const Loop *loop,
+         guint       i)
+{
+  guint k;
+
+  for (k = 0; k < loop->map->back_edges->len; k++)
+    {
+      const LptBackEdge *edge = &g_array_index (loop->map->back_edges, LptBackEdge, k);
+
+      if (edge->parameter == i)
+        return edge;
+    }
+
+  return NULL;
+}
+
+static void
+remove_edge (Loop *loop,
+             guint parameter)
+{
+  GArray *edges = loop->map->back_edges;
+  guint k;
+
+  for (k = 0; k < edges->len; k++)
+    if (g_array_index (edges, LptBackEdge, k).parameter == parameter)
+      g_array_remove_index (edges, k--);
+}
+
+static LptBodyPort *
+port_to (const Loop *loop,
+         guint       parameter)
+{
+  guint k;
+
+  for (k = 0; k < loop->map->inputs->len; k++)
+    if (g_array_index (loop->map->inputs, LptBodyPort, k).internal == parameter)
+      return &g_array_index (loop->map->inputs, LptBodyPort, k);
+
+  return NULL;
+}
+
+/* The place of the parameter that @value is; -1: it is none, or not in all trips what goes in. */
+static gint
+unchanged (const Loop     *loop,
+           const LptValue *value)
+{
+  guint i;
+
+  for (i = 0; i < loop->body->parameters->len; i++)
+    {
+      const LptBodyPort *port = port_to (loop, i);
+
+      if (parameter_at (loop, i) != value)
+        continue;
+      if (port == NULL || port->external < 0 || port->sliced ||
+          (edge_to (loop, i) != NULL && result_at (loop, edge_to (loop, i)->result) != value))
+        return -1;
+      return (gint) i;
+    }
+
+  return -1;
+}
+
+/* --- trips, one after the other --- */
+
+/* A constant that goes in unchanged is one of the body; what comes out of the loop stays the parameter. */
+static void
+settle_constants (Loop *loop)
+{
+  guint i, k;
+
+  for (i = 0; i < loop->n; i++)
+    {
+      LptValue *value = parameter_at (loop, i), *from, *constant;
+
+      if (unchanged (loop, value) < 0)
+        continue;
+      from = lpt_node_in (loop->node, (guint) port_to (loop, i)->external);
+      if (from == NULL || from->producer->data == NULL || from->dtype != value->dtype ||
+          !lpt_quant_equal (from->quant, value->quant))
+        continue;
+      constant = lpt_node_out (lpt_graph_add_const (loop->body, value->producer->name, from->producer->data));
+      lpt_value_set_quant (constant, value->quant);
+      lpt_value_replace (value, constant, NULL);
+      for (k = 0; k < loop->body->results->len; k++)
+        if (result_at (loop, k) == constant)
+          lpt_node_set_input (g_ptr_array_index (loop->body->results, k), 0, value);
+    }
+}
+
+/* @number as a tensor like @value (transfer full). */
+static LptTensor *
+number_like (const LptValue *value,
+             gint64          number)
+{
+  gint64 count;
+
+  return lpt_shape_is_static (&value->shape) && lpt_shape_count (&value->shape, &count) && count == 1
+         ? lpt_tensor_from_f64 (value->dtype, &value->shape, &(double) { (double) number }, NULL) : NULL;
+}
+
+/* Numbers that go into the first trip, and that of the trip. */
+static void
+find_counters (Loop *loop)
+{
+  guint i;
+
+  for (i = 0; i < loop->n; i++)
+    {
+      const LptBodyPort *port = port_to (loop, i);
+      const LptValue *value = parameter_at (loop, i);
+      LptValue *from = port != NULL && port->external >= 0 && !port->sliced
+                       ? lpt_node_in (loop->node, (guint) port->external) : NULL;
+      LptTensor *data = from != NULL ? from->producer->data : NULL;
+
+      if (port != NULL && port->purpose == LPT_PORT_ITERATION)
+        loop->now[i] = number_like (value, 0);
+      else if (data != NULL && edge_to (loop, i) != NULL && lpt_dtype_is_integer (value->dtype) &&
+               value->quant == NULL && lpt_tensor_dtype (data) == value->dtype &&
+               lpt_tensor_count (data) <= MAX_COUNTERS)
+        loop->now[i] = lpt_tensor_ref (data);
+      loop->number[i] = loop->now[i] != NULL && lpt_tensor_count (loop->now[i]) == 1 &&
+                        lpt_tensor_get_i64 (loop->now[i], 0) == 0;
+    }
+}
+
+/* What @value is in the trip whose numbers the parameters have (transfer full); NULL: nobody knows. */
+static LptTensor *
+evaluate (const Loop *loop,
+          LptValue   *value)
+{
+  LptTensor *tensor;
+  guint i;
+
+  /* For that long the counters are constants. */
+  for (i = 0; i < loop->n; i++)
+    parameter_at (loop, i)->producer->data = loop->now[i];
+  tensor = lpt_value_evaluate (value);
+  for (i = 0; i < loop->n; i++)
+    parameter_at (loop, i)->producer->data = NULL;
+
+  return tensor;
+}
+
+/* The numbers of the next trip, @trip. */
+static void
+count_on (Loop  *loop,
+          gint64 trip)
+{
+  g_autofree LptTensor **next = g_new0 (LptTensor *, loop->n + 1);
+  guint i;
+
+  for (i = 0; i < loop->n; i++)
+    if (loop->now[i] != NULL)
+      next[i] = edge_to (loop, i) != NULL ? evaluate (loop, result_at (loop, edge_to (loop, i)->result))
+                                          : number_like (parameter_at (loop, i), trip);
+  for (i = 0; i < loop->n; i++)
+    {
+      if (loop->now[i] == NULL)
+        continue;
+      if (next[i] != NULL && !lpt_shape_equal (lpt_tensor_shape (next[i]), lpt_tensor_shape (loop->now[i])))
+        g_clear_pointer (&next[i], lpt_tensor_unref);
+      lpt_tensor_unref (loop->now[i]);
+      loop->now[i] = next[i];
+      loop->number[i] = loop->number[i] && next[i] != NULL && lpt_tensor_get_i64 (next[i], 0) == trip;
+    }
+}
+
+/* Does @place lie where it should in @trip? */
+static void
+follow_place (const Loop *loop,
+              Place      *place,
+              gint64      trip)
+{
+  g_autoptr (LptTensor) at = place->even ? evaluate (loop, lpt_node_in (place->node, place->operand)) : NULL;
+  guint k;
+
+  if (at == NULL || !lpt_dtype_is_integer (lpt_tensor_dtype (at)) || lpt_tensor_count (at) > LPT_MAX_RANK ||
+      (trip > 0 && lpt_tensor_count (at) != place->n))
+    {
+      place->even = FALSE;
+      return;
+    }
+  place->n = (guint) lpt_tensor_count (at);
+  for (k = 0; k < place->n; k++)
+    {
+      const gint64 is = lpt_tensor_get_i64 (at, k);
+
+      if (trip == 0)
+        place->base[k] = is;
+      else if (trip == 1)
+        place->step[k] = is - place->base[k];
+      else
+        place->even = place->even && is == place->base[k] + trip * place->step[k];
+    }
+}
+
+static void
+add_place (Loop    *loop,
+           LptNode *node,
+           guint    operand)
+{
+  const Place place = { .node = node, .operand = operand, .even = TRUE };
+
+  g_array_append_val (loop->places, place);
+}
+
+static void
+find_places (Loop *loop)
+{
+  guint i;
+
+  for (i = 0; i < loop->body->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (loop->body->nodes, i);
+
+      if (node->op == LPT_OP_GATHER && unchanged (loop, lpt_node_in (node, 0)) >= 0)
+        add_place (loop, node, 1);
+      if (node->op == LPT_OP_SLICE_SCATTER && lpt_node_src (node, 0) != NULL &&
+          lpt_node_src (node, 0)->op == LPT_OP_PARAMETER)
+        add_place (loop, node, 2);
+    }
+}
+
+/* FALSE: its trips are not known, or too many. */
+static gboolean
+follow (Loop *loop)
+{
+  g_auto (LptInts) most = { 0 }, start = { 0 };
+  LptValue *limit = lpt_node_in (loop->node, 0), *begins = lpt_node_in (loop->node, 1);
+  gint64 trip;
+  guint k;
+
+  if (limit == NULL || !lpt_value_ints (limit, &most) || most.n != 1 || most.v[0] < 1 || most.v[0] > MAX_TRIPS ||
+      (begins != NULL && (!lpt_value_ints (begins, &start) || start.n != 1 || start.v[0] != 1)))
+    return FALSE;
+  for (k = 0; k < loop->map->inputs->len; k++)
+    if (g_array_index (loop->map->inputs, LptBodyPort, k).sliced)
+      return FALSE;
+  for (k = 0; k < loop->map->outputs->len; k++)
+    {
+      const LptBodyPort *port = &g_array_index (loop->map->outputs, LptBodyPort, k);
+      g_auto (LptInts) goes_on = { 0 };
+
+      if (port->purpose == LPT_PORT_CONDITION && (!lpt_value_ints (result_at (loop, port->internal), &goes_on) ||
+                                                  goes_on.n != 1 || goes_on.v[0] != 1))
+        return FALSE;
+    }
+  loop->trips = most.v[0];
+  for (trip = 0; trip < loop->trips; trip++)
+    {
+      for (k = 0; k < loop->places->len; k++)
+        follow_place (loop, &g_array_index (loop->places, Place, k), trip);
+      count_on (loop, trip + 1);
+    }
+
+  return TRUE;
+}
+
+/* --- what becomes of it --- */
+
+/* A parameter that is slices of what parameter @whole is. */
+static LptValue *
+add_slices (Loop        *loop,
+            guint        whole,
+            const Place *place,
+            gint         axis)
+{
+  const LptValue *from = parameter_at (loop, whole);
+  LptNode *parameter = lpt_graph_add (loop->body, LPT_OP_PARAMETER, 0, place->node->name, 0, NULL);
+  LptParameterAttrs *attrs = LPT_ATTRS (parameter, LptParameterAttrs);
+  LptBodyPort port = { .external = port_to (loop, whole)->external, .internal = loop->body->parameters->len - 1,
+                       .sliced = TRUE, .axis = axis, .start = place->base[0], .part_size = 1,
+                       .end = place->base[0] + (loop->trips - 1) * place->step[0], .stride = place->step[0] };
+
+  attrs->shape = from->shape;
+  attrs->shape.dims[axis] = 1;
+  attrs->element_type = from->dtype;
+  lpt_value_set_quant (lpt_node_out (parameter), from->quant);
+  parameter->out[0].dtype = from->dtype;
+  parameter->out[0].shape = attrs->shape;
+  g_array_append_val (loop->map->inputs, port);
+
+  return lpt_node_out (parameter);
+}
+
+static gboolean
+one_scale (const LptValue *a,
+           const LptValue *b)
+{
+  return lpt_quant_equal (a->quant, b->quant) && a->dtype == b->dtype && (a->quant == NULL || a->quant->n == 1);
+}
+
+/* Gather by one index along a constant axis. */
+static void
+slice_read (Loop        *loop,
+            const Place *place)
+{
+  LptNode *node = place->node;
+  LptValue *out = lpt_node_out (node), *part;
+  const gint whole = unchanged (loop, lpt_node_in (node, 0));
+  const gint64 last = place->base[0] + (loop->trips - 1) * place->step[0];
+  g_auto (LptInts) axes = { 0 };
+  const LptShape *shape;
+  gint axis;
+
+  if (whole < 0 || place->n != 1 || place->step[0] == 0 || LPT_ATTRS (node, LptGatherAttrs)->batch_dims != 0 ||
+      !lpt_value_ints (lpt_node_in (node, 2), &axes) || axes.n != 1 || !one_scale (lpt_node_in (node, 0), out))
+    return;
+  shape = &lpt_node_in (node, 0)->shape;
+  if (!lpt_shape_is_static (shape) || !lpt_shape_is_static (&out->shape) ||
+      !lpt_axis_normalize (axes.v[0], shape->rank, &axis) || MIN (place->base[0], last) < 0 ||
+      MAX (place->base[0], last) >= shape->dims[axis])
+    return;
+  part = add_slices (loop, (guint) whole, place, axis);
+  if (!lpt_shape_equal (&part->shape, &out->shape))
+    {
+      const LptShape list = lpt_shape_make (1, (gint64[]) { out->shape.rank });
+      g_autoptr (LptTensor) dims = lpt_tensor_new_copy (LPT_DTYPE_I64, &list, out->shape.dims, NULL);
+      LptValue *in[2] = { part, dims != NULL ? lpt_node_out (lpt_graph_add_const (loop->body, NULL, dims)) : NULL };
+      LptNode *reshape;
+
+      if (dims == NULL)
+        return;
+      reshape = lpt_graph_add (loop->body, LPT_OP_RESHAPE, 0, NULL, 2, in);
+      reshape->out[0].dtype = out->dtype;
+      reshape->out[0].shape = out->shape;
+      lpt_value_set_quant (&reshape->out[0], out->quant);
+      part = &reshape->out[0];
+    }
+  lpt_value_replace (out, part, NULL);
+}
+
+/* The axis along which parts of @length follow each other and fill all of @whole; FALSE: they do not. */
+static gboolean
+fills (const Loop     *loop,
+       const Place    *place,
+       const LptShape *whole,
+       const LptShape *part,
+       gint           *axis)
+{
+  g_auto (LptInts) steps = { 0 }, axes = { 0 };
+  LptValue *of_axes = lpt_node_in (place->node, 5);
+  gint moved = 0, d;
+  guint k;
+
+  if (!lpt_shape_is_static (whole) || !lpt_shape_is_static (part) || part->rank != whole->rank ||
+      !lpt_value_ints (lpt_node_in (place->node, 4), &steps) || steps.n != place->n ||
+      (of_axes != NULL && (!lpt_value_ints (of_axes, &axes) || axes.n != place->n)))
+    return FALSE;
+  *axis = -1;
+  for (k = 0; k < place->n; k++)
+    {
+      if (!lpt_axis_normalize (of_axes != NULL ? axes.v[k] : (gint64) k, whole->rank, &d) || steps.v[k] != 1)
+        return FALSE;
+      if (place->step[k] != 0)
+        {
+          *axis = d;
+          moved++;
+          if (ABS (place->step[k]) != part->dims[d] || part->dims[d] * loop->trips != whole->dims[d] ||
+              place->base[k] != (place->step[k] > 0 ? 0 : (loop->trips - 1) * part->dims[d]))
+            return FALSE;
+        }
+      else if (place->base[k] != 0)
+        return FALSE;
+    }
+  for (d = 0; d < whole->rank; d++)
+    if (d != *axis && part->dims[d] != whole->dims[d])
+      return FALSE;
+
+  return moved == 1;
+}
+
+/* A state into which each trip writes a part, and which nothing else reads: parts that are joined. */
+static void
+join_write (Loop        *loop,
+            const Place *place)
+{
+  LptValue *state = lpt_node_in (place->node, 0), *part = lpt_node_in (place->node, 1);
+  LptValue *out = lpt_node_out (place->node);
+  LptBodyPort *port = NULL;
+  guint i, k;
+  gint axis;
+
+  for (i = 0; i < loop->body->parameters->len && parameter_at (loop, i) != state; i++)
+    continue;
+  if (i == loop->body->parameters->len || edge_to (loop, i) == NULL ||
+      result_at (loop, edge_to (loop, i)->result) != out || lpt_value_n_uses (state) != 1 ||
+      lpt_value_n_uses (out) != 1 || part == state || !one_scale (state, part) || !one_scale (part, out) ||
+      !fills (loop, place, &state->shape, &part->shape, &axis))
+    return;
+  for (k = 0; k < loop->map->outputs->len; k++)
+    if (g_array_index (loop->map->outputs, LptBodyPort, k).internal == edge_to (loop, i)->result)
+      {
+        if (port != NULL || g_array_index (loop->map->outputs, LptBodyPort, k).sliced)
+          return;
+        port = &g_array_index (loop->map->outputs, LptBodyPort, k);
+      }
+  if (port == NULL || port->external < 0)
+    return;
+  for (k = 0; place->step[k] == 0; k++)
+    continue;
+  lpt_node_set_input (g_ptr_array_index (loop->body->results, port->internal), 0, part);
+  port->sliced = TRUE;
+  port->axis = axis;
+  port->start = place->step[k] > 0 ? 0 : -1;
+  port->end = place->step[k] > 0 ? -1 : 0;
+  port->stride = place->step[k];
+  port->part_size = part->shape.dims[axis];
+  remove_edge (loop, i);
+}
+
+/* What only counts is not carried any more: its last number is what comes out, the number of the trip what is read. */
+static void
+settle_counters (Loop *loop)
+{
+  guint i;
+
+  for (i = 0; i < loop->n; i++)
+    {
+      const LptBackEdge *edge = edge_to (loop, i);
+      LptBodyPort *port = port_to (loop, i);
+      LptValue *last;
+
+      if (edge == NULL || !loop->number[i] ||
+          !lpt_shape_equal (lpt_tensor_shape (loop->now[i]), &parameter_at (loop, i)->shape))
+        continue;
+      last = lpt_node_out (lpt_graph_add_const (loop->body, NULL, loop->now[i]));
+      lpt_node_set_input (g_ptr_array_index (loop->body->results, edge->result), 0, last);
+      remove_edge (loop, i);
+      port->external = -1;
+      port->purpose = LPT_PORT_ITERATION;
+    }
+}
+
+static void
+slice_trips (Loop *loop)
+{
+  guint k;
+
+  settle_constants (loop);
+  lpt_graph_sweep (loop->body);
+  find_counters (loop);
+  find_places (loop);
+  if (loop->places->len == 0 || !follow (loop))
+    return;
+  for (k = 0; k < loop->places->len; k++)
+    {
+      const Place *place = &g_array_index (loop->places, Place, k);
+
+      if (place->even && place->node->op == LPT_OP_GATHER)
+        slice_read (loop, place);
+      else if (place->even)
+        join_write (loop, place);
+    }
+  settle_counters (loop);
+}
+
+static void
+slice_loop (LptNode *node)
+{
+  const guint n = lpt_node_body (node, 0)->parameters->len;
+  g_autofree LptTensor **now = g_new0 (LptTensor *, n + 1);
+  g_autofree gboolean *number = g_new0 (gboolean, n + 1);
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (Place));
+  Loop loop = { .node = node, .body = lpt_node_body (node, 0), .map = lpt_node_body_map (node, 0), .places = places,
+                .n = n, .now = now, .number = number };
+  guint i;
+
+  slice_trips (&loop);
+  for (i = 0; i < n; i++)
+    g_clear_pointer (&now[i], lpt_tensor_unref);
+}
+
+/* Shapes that the plan is made for are those of the graph. */
+static gboolean
+as_declared (const LptProgram *program)
+{
+  guint i;
+
+  for (i = 0; program->shapes != NULL && i < program->graph->parameters->len; i++)
+    {
+      LptNode *parameter = g_ptr_array_index (program->graph->parameters, i);
+
+      if (!lpt_shape_equal (&program->shapes[i], &lpt_node_out (parameter)->shape))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_program_slice_trips (LptProgram *program,
+                         GError    **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  guint i;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len && as_declared (program); i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      if (node->op == LPT_OP_LOOP && lpt_node_n_bodies (node) == 1)
+        slice_loop (node);
+    }
+
+  return TRUE;
+}
