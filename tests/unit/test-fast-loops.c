@@ -23,6 +23,10 @@
   "    Result(%n)\n" \
   "    Result(%y)\n    Result(%X)\n  }\n}\nResult(%l)\nResult(%l.1)\nResult(%l.2)\nResult(%l.3)\n"
 
+#define WEIGHTS \
+  "    %v = Const {1,-2,3,0.5,-1,0.25,2,1,-3,1.5,0.75,2} : f32[3,4]\n" \
+  "    %w = Const {1,-2,3,0.5,-1,0.25,2,1,-3,1.5,0.75,2} : f32[4,3]\n"
+
 typedef struct { const char *name, *text; } Loop;
 
 static const Loop loops[] =
@@ -136,6 +140,36 @@ static const Loop loops[] =
     "    %o = Const {1} : i64[]\n    %k = Add(%j, %o) : i64[1]\n    %w = Const {1} : i64[1]\n"
     "    %a = Const {0} : i64[1]\n"
     "    %y = SliceScatter(%Y, %u, %j, %k, %w, %a) : f32[5,3]\n    %t = Const {true} : boolean[]\n" NEXT },
+  { "products of slices: of the middle axis, backwards, with weights either way",
+    "%x = Parameter : f32[2,5,3]\n%s = Parameter : f32[2,4]\n"
+    "%l = TensorIterator(%x, %s) : f32[2,5,4] {\n  body {\n    in 0 -> 0 axis=1 start=-1 end=0 stride=-1\n"
+    "    in 1 -> 1\n"
+    "    out 0 <- 1 axis=1 start=-1 end=0 stride=-1\n    back 0 -> 1\n"
+    "    %a = Parameter : f32[2,1,3]\n    %h = Parameter : f32[2,4]\n    %z = Const {1} : i64[1]\n"
+    "    %b = Squeeze(%a, %z) : f32[2,3]\n" WEIGHTS
+    "    %p = MatMul(%b, %v) : f32[2,4]\n    %q = MatMul(%b, %w) {transpose_b=true} : f32[2,4]\n"
+    "    %n = Subtract(%p, %h) : f32[2,4]\n    %d = Multiply(%n, %q) : f32[2,4]\n"
+    "    %e = Unsqueeze(%d, %z) : f32[2,1,4]\n"
+    "    Result(%d)\n    Result(%e)\n  }\n}\nResult(%l)\n" },
+  { "products of slices of two, which overlap",
+    "%x = Parameter : f32[6,3]\n"
+    "%l = TensorIterator(%x) : f32[10,4] {\n  body {\n    in 0 -> 0 axis=0 part=2\n    out 0 <- 0 axis=0 part=2\n"
+    "    %a = Parameter : f32[2,3]\n" WEIGHTS "    %p = MatMul(%a, %v) : f32[2,4]\n    Result(%p)\n  }\n}\n"
+    "Result(%l)\n" },
+  { "products of slices along the axis that is summed",
+    "%x = Parameter : f32[2,9]\n"
+    "%l = TensorIterator(%x) : f32[6,4] {\n  body {\n    in 0 -> 0 axis=1 stride=3 part=3\n"
+    "    out 0 <- 0 axis=0 part=2\n"
+    "    %a = Parameter : f32[2,3]\n" WEIGHTS "    %p = MatMul(%a, %v) : f32[2,4]\n    Result(%p)\n  }\n}\n"
+    "Result(%l)\n" },
+  { "products of slices that are other rows in the body",
+    "%x = Parameter : f32[3,2,3]\n"
+    "%l = TensorIterator(%x) : f32[6,4], f32[3,2] {\n  body {\n    in 0 -> 0 axis=0\n"
+    "    out 0 <- 0 axis=0 part=2\n    out 1 <- 1 axis=0\n"
+    "    %a = Parameter : f32[1,2,3]\n    %f = Const {2,3} : i64[2]\n    %b = Reshape(%a, %f) : f32[2,3]\n"
+    "    %g = Const {1,6} : i64[2]\n    %c = Reshape(%a, %g) : f32[1,6]\n" WEIGHTS
+    "    %k = Const {1,2,3,4,5,6,7,8,9,10,11,12} : f32[6,2]\n    %p = MatMul(%b, %v) : f32[2,4]\n"
+    "    %q = MatMul(%c, %k) : f32[1,2]\n    Result(%p)\n    Result(%q)\n  }\n}\nResult(%l)\nResult(%l.1)\n" },
 };
 
 static void
