@@ -537,23 +537,6 @@ slice_loop (LptNode *node)
     g_clear_pointer (&now[i], lpt_tensor_unref);
 }
 
-/* Shapes that the plan is made for are those of the graph. */
-static gboolean
-as_declared (const LptProgram *program)
-{
-  guint i;
-
-  for (i = 0; program->shapes != NULL && i < program->graph->parameters->len; i++)
-    {
-      LptNode *parameter = g_ptr_array_index (program->graph->parameters, i);
-
-      if (!lpt_shape_equal (&program->shapes[i], &lpt_node_out (parameter)->shape))
-        return FALSE;
-    }
-
-  return TRUE;
-}
-
 gboolean
 lpt_program_slice_trips (LptProgram *program,
                          GError    **error)
@@ -563,7 +546,7 @@ lpt_program_slice_trips (LptProgram *program,
 
   if (order == NULL)
     return FALSE;
-  for (i = 0; i < order->len && as_declared (program); i++)
+  for (i = 0; i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
 
