@@ -4,9 +4,10 @@
  *     i = 0, y = Y; Loop n times: x = Gather (X, i), h = ..., y = SliceScatter (y, h, from i), i = i + 1
  *     =>  y, joined = Loop n times: x = slice of X, h = ..., joined h
  *
- * That is how WHILE of TensorFlow Lite goes through sequences. The numbers that trips count with are followed through
- * all of them before the loop runs. What a trip leaves as it was is no state; a constant that goes in unchanged is one
- * in the body, where weights are packed; of what only counts the last number is left. Moves only: the same bytes.
+ * That is how WHILE of TensorFlow Lite goes through sequences; y may also be Concat (y[.. i], h, y[i + 1 ..]). The
+ * numbers that trips count with are followed through all of them before the loop runs. What a trip leaves as it was is
+ * no state; a constant that goes in unchanged is one in the body, where weights are packed; of what only counts the
+ * last number is left. Moves only: the same bytes.
  *
  * Left alone: loops whose trips cannot be counted, or are more than MAX_TRIPS; places that do not lie evenly, or parts
  * that leave some of what was there, or are read again in the loop; several quantizations along an axis. The graph is
@@ -19,6 +20,7 @@
 #include <lpt/lpt-body.h>
 
 #include "executor/program/lpt-program-passes.h"
+#include "executor/program/lpt-trip-places.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
 #include "ir/scalar/lpt-loop.h"
@@ -27,43 +29,21 @@
 /* Elements of what counts. */
 #define MAX_COUNTERS 16
 
-/* A place that a node reads or writes from in each trip: base + trip * step. */
-typedef struct
-{
-  LptNode *node;
-  guint    operand;          /* that says where */
-  gint64   base[LPT_MAX_RANK], step[LPT_MAX_RANK];
-  guint    n;
-  gboolean even;             /* so far */
-} Place;
-
-typedef struct
-{
-  LptNode    *node;
-  LptGraph   *body;
-  LptBodyMap *map;
-  gint64      trips;
-  GArray     *places;        /* of Place */
-  guint       n;             /* parameters that were there */
-  LptTensor **now;           /* of each that counts, in a trip; NULL: it does not */
-  gboolean   *number;        /* it is the number of the trip, so far */
-} Loop;
-
-static LptValue *
-parameter_at (const Loop *loop, guint i)
+LptValue *
+lpt_trips_parameter (const LptTripLoop *loop, guint i)
 {
   return lpt_node_out (g_ptr_array_index (loop->body->parameters, i));
 }
 
-static LptValue *
-result_at (const Loop *loop, guint i)
+LptValue *
+lpt_trips_result (const LptTripLoop *loop, guint i)
 {
   return lpt_node_in (g_ptr_array_index (loop->body->results, i), 0);
 }
 
 /* The back edge to parameter @i, or NULL. */
-static const LptBackEdge *
-edge_to (const Loop *loop,
+const LptBackEdge *
+lpt_trips_edge (const LptTripLoop *loop,
          guint       i)
 {
   guint k;
@@ -80,7 +60,7 @@ edge_to (const Loop *loop,
 }
 
 static void
-remove_edge (Loop *loop,
+remove_edge (LptTripLoop *loop,
              guint parameter)
 {
   GArray *edges = loop->map->back_edges;
@@ -91,8 +71,8 @@ remove_edge (Loop *loop,
       g_array_remove_index (edges, k--);
 }
 
-static LptBodyPort *
-port_to (const Loop *loop,
+LptBodyPort *
+lpt_trips_port (const LptTripLoop *loop,
          guint       parameter)
 {
   guint k;
@@ -106,19 +86,19 @@ port_to (const Loop *loop,
 
 /* The place of the parameter that @value is; -1: it is none, or not in all trips what goes in. */
 static gint
-unchanged (const Loop     *loop,
+unchanged (const LptTripLoop     *loop,
            const LptValue *value)
 {
   guint i;
 
   for (i = 0; i < loop->body->parameters->len; i++)
     {
-      const LptBodyPort *port = port_to (loop, i);
+      const LptBodyPort *port = lpt_trips_port (loop, i);
 
-      if (parameter_at (loop, i) != value)
+      if (lpt_trips_parameter (loop, i) != value)
         continue;
       if (port == NULL || port->external < 0 || port->sliced ||
-          (edge_to (loop, i) != NULL && result_at (loop, edge_to (loop, i)->result) != value))
+          (lpt_trips_edge (loop, i) != NULL && lpt_trips_result (loop, lpt_trips_edge (loop, i)->result) != value))
         return -1;
       return (gint) i;
     }
@@ -130,17 +110,17 @@ unchanged (const Loop     *loop,
 
 /* A constant that goes in unchanged is one of the body; what comes out of the loop stays the parameter. */
 static void
-settle_constants (Loop *loop)
+settle_constants (LptTripLoop *loop)
 {
   guint i, k;
 
   for (i = 0; i < loop->n; i++)
     {
-      LptValue *value = parameter_at (loop, i), *from, *constant;
+      LptValue *value = lpt_trips_parameter (loop, i), *from, *constant;
 
       if (unchanged (loop, value) < 0)
         continue;
-      from = lpt_node_in (loop->node, (guint) port_to (loop, i)->external);
+      from = lpt_node_in (loop->node, (guint) lpt_trips_port (loop, i)->external);
       if (from == NULL || from->producer->data == NULL || from->dtype != value->dtype ||
           !lpt_quant_equal (from->quant, value->quant))
         continue;
@@ -148,7 +128,7 @@ settle_constants (Loop *loop)
       lpt_value_set_quant (constant, value->quant);
       lpt_value_replace (value, constant, NULL);
       for (k = 0; k < loop->body->results->len; k++)
-        if (result_at (loop, k) == constant)
+        if (lpt_trips_result (loop, k) == constant)
           lpt_node_set_input (g_ptr_array_index (loop->body->results, k), 0, value);
     }
 }
@@ -166,21 +146,21 @@ number_like (const LptValue *value,
 
 /* Numbers that go into the first trip, and that of the trip. */
 static void
-find_counters (Loop *loop)
+find_counters (LptTripLoop *loop)
 {
   guint i;
 
   for (i = 0; i < loop->n; i++)
     {
-      const LptBodyPort *port = port_to (loop, i);
-      const LptValue *value = parameter_at (loop, i);
+      const LptBodyPort *port = lpt_trips_port (loop, i);
+      const LptValue *value = lpt_trips_parameter (loop, i);
       LptValue *from = port != NULL && port->external >= 0 && !port->sliced
                        ? lpt_node_in (loop->node, (guint) port->external) : NULL;
       LptTensor *data = from != NULL ? from->producer->data : NULL;
 
       if (port != NULL && port->purpose == LPT_PORT_ITERATION)
         loop->now[i] = number_like (value, 0);
-      else if (data != NULL && edge_to (loop, i) != NULL && lpt_dtype_is_integer (value->dtype) &&
+      else if (data != NULL && lpt_trips_edge (loop, i) != NULL && lpt_dtype_is_integer (value->dtype) &&
                value->quant == NULL && lpt_tensor_dtype (data) == value->dtype &&
                lpt_tensor_count (data) <= MAX_COUNTERS)
         loop->now[i] = lpt_tensor_ref (data);
@@ -191,7 +171,7 @@ find_counters (Loop *loop)
 
 /* What @value is in the trip whose numbers the parameters have (transfer full); NULL: nobody knows. */
 static LptTensor *
-evaluate (const Loop *loop,
+evaluate (const LptTripLoop *loop,
           LptValue   *value)
 {
   LptTensor *tensor;
@@ -199,17 +179,17 @@ evaluate (const Loop *loop,
 
   /* For that long the counters are constants. */
   for (i = 0; i < loop->n; i++)
-    parameter_at (loop, i)->producer->data = loop->now[i];
+    lpt_trips_parameter (loop, i)->producer->data = loop->now[i];
   tensor = lpt_value_evaluate (value);
   for (i = 0; i < loop->n; i++)
-    parameter_at (loop, i)->producer->data = NULL;
+    lpt_trips_parameter (loop, i)->producer->data = NULL;
 
   return tensor;
 }
 
 /* The numbers of the next trip, @trip. */
 static void
-count_on (Loop  *loop,
+count_on (LptTripLoop  *loop,
           gint64 trip)
 {
   g_autofree LptTensor **next = g_new0 (LptTensor *, loop->n + 1);
@@ -217,8 +197,9 @@ count_on (Loop  *loop,
 
   for (i = 0; i < loop->n; i++)
     if (loop->now[i] != NULL)
-      next[i] = edge_to (loop, i) != NULL ? evaluate (loop, result_at (loop, edge_to (loop, i)->result))
-                                          : number_like (parameter_at (loop, i), trip);
+      next[i] = lpt_trips_edge (loop, i) != NULL
+                ? evaluate (loop, lpt_trips_result (loop, lpt_trips_edge (loop, i)->result))
+                                          : number_like (lpt_trips_parameter (loop, i), trip);
   for (i = 0; i < loop->n; i++)
     {
       if (loop->now[i] == NULL)
@@ -233,8 +214,8 @@ count_on (Loop  *loop,
 
 /* Does @place lie where it should in @trip? */
 static void
-follow_place (const Loop *loop,
-              Place      *place,
+follow_place (const LptTripLoop *loop,
+              LptTripPlace      *place,
               gint64      trip)
 {
   g_autoptr (LptTensor) at = place->even ? evaluate (loop, lpt_node_in (place->node, place->operand)) : NULL;
@@ -260,18 +241,18 @@ follow_place (const Loop *loop,
     }
 }
 
-static void
-add_place (Loop    *loop,
+void
+lpt_trips_add_place (LptTripLoop    *loop,
            LptNode *node,
            guint    operand)
 {
-  const Place place = { .node = node, .operand = operand, .even = TRUE };
+  const LptTripPlace place = { .node = node, .operand = operand, .even = TRUE };
 
   g_array_append_val (loop->places, place);
 }
 
 static void
-find_places (Loop *loop)
+find_places (LptTripLoop *loop)
 {
   guint i;
 
@@ -280,16 +261,17 @@ find_places (Loop *loop)
       LptNode *node = g_ptr_array_index (loop->body->nodes, i);
 
       if (node->op == LPT_OP_GATHER && unchanged (loop, lpt_node_in (node, 0)) >= 0)
-        add_place (loop, node, 1);
-      if (node->op == LPT_OP_SLICE_SCATTER && lpt_node_src (node, 0) != NULL &&
-          lpt_node_src (node, 0)->op == LPT_OP_PARAMETER)
-        add_place (loop, node, 2);
+        lpt_trips_add_place (loop, node, 1);
+      if (lpt_node_src (node, 0) == NULL || lpt_node_src (node, 0)->op != LPT_OP_PARAMETER)
+        continue;
+      if (node->op == LPT_OP_SLICE_SCATTER)
+        lpt_trips_add_place (loop, node, 2);
     }
 }
 
 /* FALSE: its trips are not known, or too many. */
 static gboolean
-follow (Loop *loop)
+follow (LptTripLoop *loop)
 {
   g_auto (LptInts) most = { 0 }, start = { 0 };
   LptValue *limit = lpt_node_in (loop->node, 0), *begins = lpt_node_in (loop->node, 1);
@@ -307,7 +289,7 @@ follow (Loop *loop)
       const LptBodyPort *port = &g_array_index (loop->map->outputs, LptBodyPort, k);
       g_auto (LptInts) goes_on = { 0 };
 
-      if (port->purpose == LPT_PORT_CONDITION && (!lpt_value_ints (result_at (loop, port->internal), &goes_on) ||
+      if (port->purpose == LPT_PORT_CONDITION && (!lpt_value_ints (lpt_trips_result (loop, port->internal), &goes_on) ||
                                                   goes_on.n != 1 || goes_on.v[0] != 1))
         return FALSE;
     }
@@ -315,7 +297,7 @@ follow (Loop *loop)
   for (trip = 0; trip < loop->trips; trip++)
     {
       for (k = 0; k < loop->places->len; k++)
-        follow_place (loop, &g_array_index (loop->places, Place, k), trip);
+        follow_place (loop, &g_array_index (loop->places, LptTripPlace, k), trip);
       count_on (loop, trip + 1);
     }
 
@@ -326,15 +308,15 @@ follow (Loop *loop)
 
 /* A parameter that is slices of what parameter @whole is. */
 static LptValue *
-add_slices (Loop        *loop,
+add_slices (LptTripLoop        *loop,
             guint        whole,
-            const Place *place,
+            const LptTripPlace *place,
             gint         axis)
 {
-  const LptValue *from = parameter_at (loop, whole);
+  const LptValue *from = lpt_trips_parameter (loop, whole);
   LptNode *parameter = lpt_graph_add (loop->body, LPT_OP_PARAMETER, 0, place->node->name, 0, NULL);
   LptParameterAttrs *attrs = LPT_ATTRS (parameter, LptParameterAttrs);
-  LptBodyPort port = { .external = port_to (loop, whole)->external, .internal = loop->body->parameters->len - 1,
+  LptBodyPort port = { .external = lpt_trips_port (loop, whole)->external, .internal = loop->body->parameters->len - 1,
                        .sliced = TRUE, .axis = axis, .start = place->base[0], .part_size = 1,
                        .end = place->base[0] + (loop->trips - 1) * place->step[0], .stride = place->step[0] };
 
@@ -349,8 +331,8 @@ add_slices (Loop        *loop,
   return lpt_node_out (parameter);
 }
 
-static gboolean
-one_scale (const LptValue *a,
+gboolean
+lpt_trips_one_scale (const LptValue *a,
            const LptValue *b)
 {
   return lpt_quant_equal (a->quant, b->quant) && a->dtype == b->dtype && (a->quant == NULL || a->quant->n == 1);
@@ -358,8 +340,8 @@ one_scale (const LptValue *a,
 
 /* Gather by one index along a constant axis. */
 static void
-slice_read (Loop        *loop,
-            const Place *place)
+slice_read (LptTripLoop        *loop,
+            const LptTripPlace *place)
 {
   LptNode *node = place->node;
   LptValue *out = lpt_node_out (node), *part;
@@ -370,7 +352,8 @@ slice_read (Loop        *loop,
   gint axis;
 
   if (whole < 0 || place->n != 1 || place->step[0] == 0 || LPT_ATTRS (node, LptGatherAttrs)->batch_dims != 0 ||
-      !lpt_value_ints (lpt_node_in (node, 2), &axes) || axes.n != 1 || !one_scale (lpt_node_in (node, 0), out))
+      !lpt_value_ints (lpt_node_in (node, 2), &axes) || axes.n != 1 ||
+      !lpt_trips_one_scale (lpt_node_in (node, 0), out))
     return;
   shape = &lpt_node_in (node, 0)->shape;
   if (!lpt_shape_is_static (shape) || !lpt_shape_is_static (&out->shape) ||
@@ -398,8 +381,8 @@ slice_read (Loop        *loop,
 
 /* The axis along which parts of @length follow each other and fill all of @whole; FALSE: they do not. */
 static gboolean
-fills (const Loop     *loop,
-       const Place    *place,
+fills (const LptTripLoop     *loop,
+       const LptTripPlace    *place,
        const LptShape *whole,
        const LptShape *part,
        gint           *axis)
@@ -436,59 +419,75 @@ fills (const Loop     *loop,
   return moved == 1;
 }
 
-/* A state into which each trip writes a part, and which nothing else reads: parts that are joined. */
-static void
-join_write (Loop        *loop,
-            const Place *place)
+/* Parts along @axis, from the front or, @step below 0, from the end, are what parameter @i becomes. FALSE: it comes out
+ * in other ways, too. */
+gboolean
+lpt_trips_join (LptTripLoop     *loop,
+            guint     i,
+            LptValue *part,
+            gint      axis,
+            gint64    step)
 {
-  LptValue *state = lpt_node_in (place->node, 0), *part = lpt_node_in (place->node, 1);
-  LptValue *out = lpt_node_out (place->node);
   LptBodyPort *port = NULL;
-  guint i, k;
-  gint axis;
+  guint k;
 
-  for (i = 0; i < loop->body->parameters->len && parameter_at (loop, i) != state; i++)
-    continue;
-  if (i == loop->body->parameters->len || edge_to (loop, i) == NULL ||
-      result_at (loop, edge_to (loop, i)->result) != out || lpt_value_n_uses (state) != 1 ||
-      lpt_value_n_uses (out) != 1 || part == state || !one_scale (state, part) || !one_scale (part, out) ||
-      !fills (loop, place, &state->shape, &part->shape, &axis))
-    return;
   for (k = 0; k < loop->map->outputs->len; k++)
-    if (g_array_index (loop->map->outputs, LptBodyPort, k).internal == edge_to (loop, i)->result)
+    if (g_array_index (loop->map->outputs, LptBodyPort, k).internal == lpt_trips_edge (loop, i)->result)
       {
         if (port != NULL || g_array_index (loop->map->outputs, LptBodyPort, k).sliced)
-          return;
+          return FALSE;
         port = &g_array_index (loop->map->outputs, LptBodyPort, k);
       }
   if (port == NULL || port->external < 0)
-    return;
-  for (k = 0; place->step[k] == 0; k++)
-    continue;
+    return FALSE;
   lpt_node_set_input (g_ptr_array_index (loop->body->results, port->internal), 0, part);
   port->sliced = TRUE;
   port->axis = axis;
-  port->start = place->step[k] > 0 ? 0 : -1;
-  port->end = place->step[k] > 0 ? -1 : 0;
-  port->stride = place->step[k];
+  port->start = step > 0 ? 0 : -1;
+  port->end = step > 0 ? -1 : 0;
+  port->stride = step;
   port->part_size = part->shape.dims[axis];
   remove_edge (loop, i);
+
+  return TRUE;
+}
+
+/* A state into which each trip writes a part, and which nothing else reads: parts that are joined. */
+static void
+join_write (LptTripLoop        *loop,
+            const LptTripPlace *place)
+{
+  LptValue *state = lpt_node_in (place->node, 0), *part = lpt_node_in (place->node, 1);
+  LptValue *out = lpt_node_out (place->node);
+  guint i, k;
+  gint axis;
+
+  for (i = 0; i < loop->n && lpt_trips_parameter (loop, i) != state; i++)
+    continue;
+  if (i == loop->n || lpt_trips_edge (loop, i) == NULL ||
+      lpt_trips_result (loop, lpt_trips_edge (loop, i)->result) != out || lpt_value_n_uses (state) != 1 ||
+      lpt_value_n_uses (out) != 1 || part == state || !lpt_trips_one_scale (state, part) ||
+      !lpt_trips_one_scale (part, out) || !fills (loop, place, &state->shape, &part->shape, &axis))
+    return;
+  for (k = 0; place->step[k] == 0; k++)
+    continue;
+  lpt_trips_join (loop, i, part, axis, place->step[k]);
 }
 
 /* What only counts is not carried any more: its last number is what comes out, the number of the trip what is read. */
 static void
-settle_counters (Loop *loop)
+settle_counters (LptTripLoop *loop)
 {
   guint i;
 
   for (i = 0; i < loop->n; i++)
     {
-      const LptBackEdge *edge = edge_to (loop, i);
-      LptBodyPort *port = port_to (loop, i);
+      const LptBackEdge *edge = lpt_trips_edge (loop, i);
+      LptBodyPort *port = lpt_trips_port (loop, i);
       LptValue *last;
 
       if (edge == NULL || !loop->number[i] ||
-          !lpt_shape_equal (lpt_tensor_shape (loop->now[i]), &parameter_at (loop, i)->shape))
+          !lpt_shape_equal (lpt_tensor_shape (loop->now[i]), &lpt_trips_parameter (loop, i)->shape))
         continue;
       last = lpt_node_out (lpt_graph_add_const (loop->body, NULL, loop->now[i]));
       lpt_node_set_input (g_ptr_array_index (loop->body->results, edge->result), 0, last);
@@ -499,7 +498,7 @@ settle_counters (Loop *loop)
 }
 
 static void
-slice_trips (Loop *loop)
+slice_trips (LptTripLoop *loop)
 {
   guint k;
 
@@ -507,17 +506,20 @@ slice_trips (Loop *loop)
   lpt_graph_sweep (loop->body);
   find_counters (loop);
   find_places (loop);
+  lpt_trips_find_rests (loop);
   if (loop->places->len == 0 || !follow (loop))
     return;
   for (k = 0; k < loop->places->len; k++)
     {
-      const Place *place = &g_array_index (loop->places, Place, k);
+      const LptTripPlace *place = &g_array_index (loop->places, LptTripPlace, k);
 
       if (place->even && place->node->op == LPT_OP_GATHER)
         slice_read (loop, place);
-      else if (place->even)
+      else if (place->even && place->node->op != LPT_OP_SLICE)
         join_write (loop, place);
     }
+  for (k = 0; k < loop->n; k++)
+    lpt_trips_join_concat (loop, k);
   settle_counters (loop);
 }
 
@@ -527,9 +529,9 @@ slice_loop (LptNode *node)
   const guint n = lpt_node_body (node, 0)->parameters->len;
   g_autofree LptTensor **now = g_new0 (LptTensor *, n + 1);
   g_autofree gboolean *number = g_new0 (gboolean, n + 1);
-  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (Place));
-  Loop loop = { .node = node, .body = lpt_node_body (node, 0), .map = lpt_node_body_map (node, 0), .places = places,
-                .n = n, .now = now, .number = number };
+  g_autoptr (GArray) places = g_array_new (FALSE, FALSE, sizeof (LptTripPlace));
+  LptTripLoop loop = { .node = node, .body = lpt_node_body (node, 0), .map = lpt_node_body_map (node, 0),
+                       .places = places, .n = n, .now = now, .number = number };
   guint i;
 
   slice_trips (&loop);
@@ -542,6 +544,7 @@ lpt_program_slice_trips (LptProgram *program,
                          GError    **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  gboolean any = FALSE;
   guint i;
 
   if (order == NULL)
@@ -550,9 +553,14 @@ lpt_program_slice_trips (LptProgram *program,
     {
       LptNode *node = g_ptr_array_index (order, i);
 
-      if (node->op == LPT_OP_LOOP && lpt_node_n_bodies (node) == 1)
-        slice_loop (node);
+      if (node->op != LPT_OP_LOOP || lpt_node_n_bodies (node) != 1)
+        continue;
+      slice_loop (node);
+      any = TRUE;
     }
+  /* Lengths that depended on data may be known now. */
+  if (any)
+    lpt_graph_infer (program->graph, NULL);
 
   return TRUE;
 }

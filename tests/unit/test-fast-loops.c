@@ -8,21 +8,29 @@
 #define HEAD "%m = Const {4} : i64[]\n%c = Const {true} : boolean[]\n"
 
 /* Five trips: %i counts, %s is carried, %Y is written into; %X is the same in all of them. */
-#define COUNTED(read, state, written) \
+#define COUNTED(read, state, written, carried) \
   "%m = Const {5} : i64[]\n%c = Const {true} : boolean[]\n%zero = Const {0} : i64[]\n" \
   "%in = Parameter : " read "\n%first = Parameter : " state "\n%was = Parameter : " written "\n" \
-  "%l = Loop(%m, %c, %zero, %first, %was, %in) : i64[], " state ", " written ", " read " {\n  body {\n" \
+  "%l = Loop(%m, %c, %zero, %first, %was, %in) : i64[], " state ", " carried ", " read " {\n  body {\n" \
   "    in 2 -> 0\n    in 3 -> 1\n" \
   "    in 4 -> 2\n    in 5 -> 3\n    out _ <- 0 condition\n    out 0 <- 1\n    out 1 <- 2\n    out 2 <- 3\n" \
   "    out 3 <- 4\n" \
   "    back 1 -> 0\n    back 2 -> 1\n    back 3 -> 2\n    back 4 -> 3\n" \
-  "    %i = Parameter : i64[]\n    %s = Parameter : " state "\n    %Y = Parameter : " written "\n" \
+  "    %i = Parameter : i64[]\n    %s = Parameter : " state "\n    %Y = Parameter : " carried "\n" \
   "    %X = Parameter : " read "\n"
 #define NEXT \
   "    %one = Const {1} : i64[]\n    %next = Add(%i, %one) : i64[]\n    Result(%t)\n    Result(%next)\n" \
   "    Result(%n)\n" \
   "    Result(%y)\n    Result(%X)\n  }\n}\nResult(%l)\nResult(%l.1)\nResult(%l.2)\nResult(%l.3)\n"
 
+/* %u at @place of %Y. */
+#define PIECES(place, list, all) \
+  "    %k1 = Const {1} : i64[1]\n    %k2 = Const {0, 0} : i64[2]\n    %k3 = Const {" all "} : i64[2]\n" \
+  "    %k4 = Const {0, 0, 0} : i64[3]\n    %k5 = Const {1, 1, 1} : i64[3]\n    %k6 = Const {9, 9, 9} : i64[3]\n" \
+  "    %k7 = Const {0} : i64[1]\n    %j = Unsqueeze(" place ", %k7) : i64[1]\n    %k = Add(%j, %k1) : i64[1]\n" \
+  "    %f = Concat(%j, %k3) {axis=0} : i64[3]\n    %g = Concat(%k, %k2) {axis=0} : i64[3]\n" \
+  "    %a = Slice(%Y, %k4, %f, %k5) : " list "\n    %b = Slice(%Y, %g, %k6, %k5) : " list "\n" \
+  "    %y = Concat(%a, %u, %b) {axis=0} : " list "\n    %t = Const {true} : boolean[]\n"
 #define WEIGHTS \
   "    %v = Const {1,-2,3,0.5,-1,0.25,2,1,-3,1.5,0.75,2} : f32[3,4]\n" \
   "    %w = Const {1,-2,3,0.5,-1,0.25,2,1,-3,1.5,0.75,2} : f32[4,3]\n"
@@ -104,13 +112,13 @@ static const Loop loops[] =
     "%l = Loop(%m, %c, %x) : f32[2] {\n  body {\n    in 2 -> 0\n    out 0 <- 0\n    back 0 -> 0\n"
     "    %a = Parameter : f32[2]\n    %d = Add(%a, %a) : f32[2]\n    Result(%d)\n  }\n}\nResult(%l)\n" },
   { "places that are counted become slices, written ones parts",
-    COUNTED ("f32[5,2,3]", "f32[2,3]", "f32[5,2,3]")
+    COUNTED ("f32[5,2,3]", "f32[2,3]", "f32[5,2,3]", "f32[5,2,3]")
     "    %z = Const {0} : i64[]\n    %x = Gather@8(%X, %i, %z) : f32[2,3]\n    %n = Subtract(%x, %s) : f32[2,3]\n"
     "    %u = Unsqueeze(%n, %z) : f32[1,2,3]\n    %o = Const {1} : i64[]\n    %j = Unsqueeze(%i, %z) : i64[1]\n"
     "    %k = Add(%j, %o) : i64[1]\n    %w = Const {1} : i64[1]\n    %a = Const {0} : i64[1]\n"
     "    %y = SliceScatter(%Y, %u, %j, %k, %w, %a) : f32[5,2,3]\n    %t = Const {true} : boolean[]\n" NEXT },
   { "backwards along the last axis, two at a time",
-    COUNTED ("f32[2,5]", "f32[2,1]", "f32[2,10]")
+    COUNTED ("f32[2,5]", "f32[2,1]", "f32[2,10]", "f32[2,10]")
     "    %z = Const {1} : i64[]\n    %o = Const {4} : i64[1]\n    %j = Subtract(%o, %i) : i64[1]\n"
     "    %x = Gather@8(%X, %j, %z) : f32[2,1]\n"
     "    %n = Subtract(%x, %s) : f32[2,1]\n    %u = Concat(%n, %x) {axis=1} : f32[2,2]\n    %v = Const {2} : i64[]\n"
@@ -118,21 +126,21 @@ static const Loop loops[] =
     "    %a = Const {-1} : i64[1]\n"
     "    %y = SliceScatter(%Y, %u, %f, %k, %w, %a) : f32[2,10]\n    %t = Const {true} : boolean[]\n" NEXT },
   { "parts that leave some of what was there",
-    COUNTED ("f32[5,3]", "f32[1,3]", "f32[6,3]")
+    COUNTED ("f32[5,3]", "f32[1,3]", "f32[6,3]", "f32[6,3]")
     "    %z = Const {0} : i64[]\n    %j = Unsqueeze(%i, %z) : i64[1]\n    %x = Gather@8(%X, %j, %z) : f32[1,3]\n"
     "    %n = Add(%x, %s) : f32[1,3]\n    %o = Const {1} : i64[]\n    %k = Add(%j, %o) : i64[1]\n"
     "    %w = Const {1} : i64[1]\n"
     "    %a = Const {0} : i64[1]\n    %y = SliceScatter(%Y, %n, %j, %k, %w, %a) : f32[6,3]\n"
     "    %t = Const {true} : boolean[]\n" NEXT },
   { "a state that is read before it is written",
-    COUNTED ("f32[5,3]", "f32[1,3]", "f32[5,3]")
+    COUNTED ("f32[5,3]", "f32[1,3]", "f32[5,3]", "f32[5,3]")
     "    %z = Const {0} : i64[]\n    %j = Unsqueeze(%i, %z) : i64[1]\n    %x = Gather@8(%Y, %j, %z) : f32[1,3]\n"
     "    %n = Add(%x, %s) : f32[1,3]\n    %o = Const {1} : i64[]\n    %k = Add(%j, %o) : i64[1]\n"
     "    %w = Const {1} : i64[1]\n"
     "    %a = Const {0} : i64[1]\n    %y = SliceScatter(%Y, %n, %j, %k, %w, %a) : f32[5,3]\n"
     "    %t = Const {true} : boolean[]\n" NEXT },
   { "places that do not lie evenly",       /* 0, 1, 4, 9, 16 */
-    COUNTED ("f32[17,3]", "f32[3]", "f32[5,3]")
+    COUNTED ("f32[17,3]", "f32[3]", "f32[5,3]", "f32[5,3]")
     "    %z = Const {0} : i64[]\n    %q = Multiply(%i, %i) : i64[]\n    %x = Gather@8(%X, %q, %z) : f32[3]\n"
     "    %n = Subtract(%x, %s) : f32[3]\n"
     "    %u = Unsqueeze(%n, %z) : f32[1,3]\n    %h = Const {4} : i64[]\n    %p = Subtract(%h, %i) : i64[]\n"
@@ -170,6 +178,19 @@ static const Loop loops[] =
     "    %g = Const {1,6} : i64[2]\n    %c = Reshape(%a, %g) : f32[1,6]\n" WEIGHTS
     "    %k = Const {1,2,3,4,5,6,7,8,9,10,11,12} : f32[6,2]\n    %p = MatMul(%b, %v) : f32[2,4]\n"
     "    %q = MatMul(%c, %k) : f32[1,2]\n    Result(%p)\n    Result(%q)\n  }\n}\nResult(%l)\nResult(%l.1)\n" },
+  { "pieces: an element is put into a list",
+    COUNTED ("f32[5,2,3]", "f32[2,3]", "f32[5,2,3]", "f32[?,2,3]")
+    "    %z = Const {0} : i64[]\n    %x = Gather@8(%X, %i, %z) : f32[2,3]\n    %n = Subtract(%x, %s) : f32[2,3]\n"
+    "    %u = Unsqueeze(%n, %z) : f32[1,2,3]\n" PIECES ("%i", "f32[?,2,3]", "9, 9") NEXT },
+  { "pieces from the end",
+    COUNTED ("f32[5,2,3]", "f32[2,3]", "f32[5,2,3]", "f32[?,2,3]")
+    "    %z = Const {0} : i64[]\n    %q = Const {4} : i64[]\n    %p = Subtract(%q, %i) : i64[]\n"
+    "    %x = Gather@8(%X, %p, %z) : f32[2,3]\n    %n = Subtract(%x, %s) : f32[2,3]\n"
+    "    %u = Unsqueeze(%n, %z) : f32[1,2,3]\n" PIECES ("%p", "f32[?,2,3]", "9, 9") NEXT },
+  { "pieces of a longer list",
+    COUNTED ("f32[5,2,3]", "f32[2,3]", "f32[6,2,3]", "f32[?,2,3]")
+    "    %z = Const {0} : i64[]\n    %x = Gather@8(%X, %i, %z) : f32[2,3]\n    %n = Subtract(%x, %s) : f32[2,3]\n"
+    "    %u = Unsqueeze(%n, %z) : f32[1,2,3]\n" PIECES ("%i", "f32[?,2,3]", "9, 9") NEXT },
 };
 
 static void
