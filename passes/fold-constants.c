@@ -101,7 +101,7 @@ needs_no_codes (LptNode *node)
 static gboolean
 is_of_constant (const LptDequant *dq)
 {
-  const LptNode *source = dq->data->producer;
+  LptNode *source = dq->data->producer;
 
   return lpt_node_is_const (source) || (source->op == LPT_OP_CONVERT && lpt_node_const_in (source, 0) != NULL);
 }

@@ -49,7 +49,8 @@ static const struct { const char *name, *text; } far_taps[] = {
   { "no tap for some", X ("[1,32,6,6]") W ("64*32*9", "[64,32,3,3]")
                        CONV ("strides=[1,1], pads_begin=[9,5], pads_end=[9,7], dilations=[4,5]", "[1,64,16,8]") END },
   { "stride, even taps", X ("[1,80,9,14]") W ("130*80*2*4", "[130,80,2,4]")
-                         CONV ("strides=[2,3], pads_begin=[7,11], pads_end=[6,9], dilations=[8,7]", "[1,130,7,5]") END },
+                         CONV ("strides=[2,3], pads_begin=[7,11], pads_end=[6,9], dilations=[8,7]",
+                               "[1,130,7,5]") END },
   { "rows that collide", X ("[1,1024,6,7]") W ("32*5*32*9", "[32,5,32,3,3]")
                          "%c = GroupConvolution(%x, %w) {strides=[1,1], pads_begin=[5,5], pads_end=[5,5], "
                          "dilations=[5,5]} : f32[1,160,6,7]\n" END },
