@@ -5,8 +5,7 @@
  *
  *     sum (a - Za) (b - Zb) = sum a (b - 128) - Za * column sum - W * row sum + K * Za * W
  *
- * The right side may have a scale and a zero point for each column: what scales its columns behind it is seen as
- * theirs.
+ * The right side may have a scale and a zero point for each column, and takes what scales its columns behind it.
  *
  * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads
  * the product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the

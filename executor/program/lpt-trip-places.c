@@ -32,9 +32,9 @@ lpt_trips_find_rests (LptTripLoop *loop)
 /* Where slice @node begins (@operand 1) or ends (2) in each trip; NULL: unevenly, or not along all axes. */
 static const LptTripPlace *
 even_place (const LptTripLoop *loop,
-            LptNode    *node,
-            guint       operand,
-            gint        rank)
+            LptNode           *node,
+            guint              operand,
+            gint               rank)
 {
   guint k;
 
@@ -52,13 +52,13 @@ even_place (const LptTripLoop *loop,
 /* Does slice @node of @whole in each trip take what is on one side of @length elements of @axis, of which the first is
  * @base + trip @step, and all of the other axes? */
 static gboolean
-is_rest (const LptTripLoop     *loop,
-         LptNode        *node,
-         const LptShape *whole,
-         gint            axis,
-         gint64          base,
-         gint64          step,
-         gint64          length)
+is_rest (const LptTripLoop *loop,
+         LptNode           *node,
+         const LptShape    *whole,
+         gint               axis,
+         gint64             base,
+         gint64             step,
+         gint64             length)
 {
   const LptTripPlace *begin = even_place (loop, node, 1, whole->rank), *end = even_place (loop, node, 2, whole->rank);
   const gboolean left = length == 0;
@@ -82,7 +82,7 @@ is_rest (const LptTripLoop     *loop,
 
 void
 lpt_trips_join_concat (LptTripLoop *loop,
-             guint i)
+                       guint        i)
 {
   const LptBackEdge *edge = lpt_trips_edge (loop, i);
   LptValue *state = lpt_trips_parameter (loop, i), *part;

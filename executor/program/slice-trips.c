@@ -44,7 +44,7 @@ lpt_trips_result (const LptTripLoop *loop, guint i)
 /* The back edge to parameter @i, or NULL. */
 const LptBackEdge *
 lpt_trips_edge (const LptTripLoop *loop,
-         guint       i)
+                guint              i)
 {
   guint k;
 
@@ -61,7 +61,7 @@ lpt_trips_edge (const LptTripLoop *loop,
 
 static void
 remove_edge (LptTripLoop *loop,
-             guint parameter)
+             guint        parameter)
 {
   GArray *edges = loop->map->back_edges;
   guint k;
@@ -73,7 +73,7 @@ remove_edge (LptTripLoop *loop,
 
 LptBodyPort *
 lpt_trips_port (const LptTripLoop *loop,
-         guint       parameter)
+                guint              parameter)
 {
   guint k;
 
@@ -86,8 +86,8 @@ lpt_trips_port (const LptTripLoop *loop,
 
 /* The place of the parameter that @value is; -1: it is none, or not in all trips what goes in. */
 static gint
-unchanged (const LptTripLoop     *loop,
-           const LptValue *value)
+unchanged (const LptTripLoop *loop,
+           const LptValue    *value)
 {
   guint i;
 
@@ -172,7 +172,7 @@ find_counters (LptTripLoop *loop)
 /* What @value is in the trip whose numbers the parameters have (transfer full); NULL: nobody knows. */
 static LptTensor *
 evaluate (const LptTripLoop *loop,
-          LptValue   *value)
+          LptValue          *value)
 {
   LptTensor *tensor;
   guint i;
@@ -189,8 +189,8 @@ evaluate (const LptTripLoop *loop,
 
 /* The numbers of the next trip, @trip. */
 static void
-count_on (LptTripLoop  *loop,
-          gint64 trip)
+count_on (LptTripLoop *loop,
+          gint64       trip)
 {
   g_autofree LptTensor **next = g_new0 (LptTensor *, loop->n + 1);
   guint i;
@@ -199,7 +199,7 @@ count_on (LptTripLoop  *loop,
     if (loop->now[i] != NULL)
       next[i] = lpt_trips_edge (loop, i) != NULL
                 ? evaluate (loop, lpt_trips_result (loop, lpt_trips_edge (loop, i)->result))
-                                          : number_like (lpt_trips_parameter (loop, i), trip);
+                : number_like (lpt_trips_parameter (loop, i), trip);
   for (i = 0; i < loop->n; i++)
     {
       if (loop->now[i] == NULL)
@@ -216,7 +216,7 @@ count_on (LptTripLoop  *loop,
 static void
 follow_place (const LptTripLoop *loop,
               LptTripPlace      *place,
-              gint64      trip)
+              gint64             trip)
 {
   g_autoptr (LptTensor) at = place->even ? evaluate (loop, lpt_node_in (place->node, place->operand)) : NULL;
   guint k;
@@ -242,9 +242,9 @@ follow_place (const LptTripLoop *loop,
 }
 
 void
-lpt_trips_add_place (LptTripLoop    *loop,
-           LptNode *node,
-           guint    operand)
+lpt_trips_add_place (LptTripLoop *loop,
+                     LptNode     *node,
+                     guint        operand)
 {
   const LptTripPlace place = { .node = node, .operand = operand, .even = TRUE };
 
@@ -309,9 +309,9 @@ follow (LptTripLoop *loop)
 /* A parameter that is slices of what parameter @whole is. */
 static LptValue *
 add_slices (LptTripLoop        *loop,
-            guint        whole,
+            guint               whole,
             const LptTripPlace *place,
-            gint         axis)
+            gint                axis)
 {
   const LptValue *from = lpt_trips_parameter (loop, whole);
   LptNode *parameter = lpt_graph_add (loop->body, LPT_OP_PARAMETER, 0, place->node->name, 0, NULL);
@@ -333,7 +333,7 @@ add_slices (LptTripLoop        *loop,
 
 gboolean
 lpt_trips_one_scale (const LptValue *a,
-           const LptValue *b)
+                     const LptValue *b)
 {
   return lpt_quant_equal (a->quant, b->quant) && a->dtype == b->dtype && (a->quant == NULL || a->quant->n == 1);
 }
@@ -381,11 +381,11 @@ slice_read (LptTripLoop        *loop,
 
 /* The axis along which parts of @length follow each other and fill all of @whole; FALSE: they do not. */
 static gboolean
-fills (const LptTripLoop     *loop,
-       const LptTripPlace    *place,
-       const LptShape *whole,
-       const LptShape *part,
-       gint           *axis)
+fills (const LptTripLoop  *loop,
+       const LptTripPlace *place,
+       const LptShape     *whole,
+       const LptShape     *part,
+       gint               *axis)
 {
   g_auto (LptInts) steps = { 0 }, axes = { 0 };
   LptValue *of_axes = lpt_node_in (place->node, 5);
@@ -422,11 +422,11 @@ fills (const LptTripLoop     *loop,
 /* Parts along @axis, from the front or, @step below 0, from the end, are what parameter @i becomes. FALSE: it comes out
  * in other ways, too. */
 gboolean
-lpt_trips_join (LptTripLoop     *loop,
-            guint     i,
-            LptValue *part,
-            gint      axis,
-            gint64    step)
+lpt_trips_join (LptTripLoop *loop,
+                guint        i,
+                LptValue    *part,
+                gint         axis,
+                gint64       step)
 {
   LptBodyPort *port = NULL;
   guint k;
