@@ -80,8 +80,16 @@ name_line (const Conv   *c,
 
   for (; j < from; j++)
     to[j] = c->zeros;
-  for (; j < end; j++)
-    to[j] = line + (first + j * step);
+  /* Four at a time: of few channels this takes as long as their products. */
+  for (first += j * step; j + 4 <= end; j += 4, first += 4 * step)
+    {
+      to[j] = line + first;
+      to[j + 1] = line + (first + step);
+      to[j + 2] = line + (first + 2 * step);
+      to[j + 3] = line + (first + 3 * step);
+    }
+  for (; j < end; j++, first += step)
+    to[j] = line + first;
   for (; j < n; j++)
     to[j] = c->zeros;
 }

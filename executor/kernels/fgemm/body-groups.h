@@ -102,7 +102,8 @@ group_panel (const LptFgemmTile *t, Lanes how, size_t column)
     group_block (t, 1, how, row, column);
 }
 
-INLINE void
+/* Apart from what calls it, whose blocks stay as they are. */
+__attribute__ ((noinline)) static void
 group_blocks (const LptFgemmTile *t)
 {
   for (size_t column = 0; column < t->n; column += LPT_FGEMM_PANEL)
