@@ -75,7 +75,7 @@ equal (gconstpointer first,
       (a->flags & LPT_NODE_RELAXED) != (b->flags & LPT_NODE_RELAXED) || g_strcmp0 (a->requant, b->requant) != 0)
     return FALSE;
   for (i = 0; i < a->n_in; i++)
-    if (a->in[i].value != b->in[i].value)
+    if (a->in[i].value != b->in[i].value || a->in[i].compute != b->in[i].compute)
       return FALSE;
 
   return outputs_equal (a, b) && lpt_attrs_equal (a->info, a->attrs, b->attrs) &&
