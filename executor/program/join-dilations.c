@@ -6,8 +6,9 @@
  * That is how TensorFlow says dilation. Transposes, axes of length 1 that come and go, and elementwise ops with one
  * number, or one for each channel, may stand between. The same sums, without the products with what was padded.
  *
- * Left alone: strides; several readers of what lies between; weights that are not finite, as 0 times infinity is not 0;
- * crops of more than the padding; shapes that are not known. The graph is the program's own.
+ * Left alone: strides; several readers of what lies between; elementwise ops of what was padded; weights that are not
+ * finite, as 0 times infinity is not 0; crops of more than the padding; shapes that are not known. The graph is the
+ * program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -151,6 +152,19 @@ pass_transpose (LptNode    *node,
   return TRUE;
 }
 
+/* Does the convolution, which is still to come, see what was padded? Its own padding is 0, whatever else becomes of 0. */
+static gboolean
+sees_padding (const Dilation *d)
+{
+  guint k;
+
+  for (k = 0; k < d->begin.n; k++)
+    if (d->begin.v[k] != 0 || d->end.v[k] != 0)
+      return d->convolution == MAX_BETWEEN;
+
+  return FALSE;
+}
+
 /* Constants that are the same along all axes that were cut. */
 static gboolean
 pass_elementwise (const Dilation *d,
@@ -161,6 +175,8 @@ pass_elementwise (const Dilation *d,
   guint i;
   gint k;
 
+  if (sees_padding (d))
+    return FALSE;
   for (i = 1; i < node->n_in; i++)
     {
       const LptValue *value = lpt_node_in (node, i);
