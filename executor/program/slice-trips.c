@@ -419,6 +419,26 @@ fills (const LptTripLoop  *loop,
   return moved == 1;
 }
 
+/* Do the parts of all trips, or whether another one follows, or another state come from result @i as well? */
+static gboolean
+has_other_readers (const LptTripLoop *loop,
+                   guint              i)
+{
+  guint edges = 0, k;
+
+  for (k = 0; k < loop->map->back_edges->len; k++)
+    edges += g_array_index (loop->map->back_edges, LptBackEdge, k).result == i;
+  for (k = 0; k < loop->map->outputs->len; k++)
+    {
+      const LptBodyPort *port = &g_array_index (loop->map->outputs, LptBodyPort, k);
+
+      if (port->internal == i && (port->sliced || port->purpose == LPT_PORT_CONDITION))
+        return TRUE;
+    }
+
+  return edges > 1;
+}
+
 /* Parts along @axis, from the front or, @step below 0, from the end, are what parameter @i becomes. FALSE: it comes out
  * in other ways, too. */
 gboolean
@@ -434,11 +454,11 @@ lpt_trips_join (LptTripLoop *loop,
   for (k = 0; k < loop->map->outputs->len; k++)
     if (g_array_index (loop->map->outputs, LptBodyPort, k).internal == lpt_trips_edge (loop, i)->result)
       {
-        if (port != NULL || g_array_index (loop->map->outputs, LptBodyPort, k).sliced)
+        if (port != NULL)
           return FALSE;
         port = &g_array_index (loop->map->outputs, LptBodyPort, k);
       }
-  if (port == NULL || port->external < 0)
+  if (port == NULL || port->external < 0 || has_other_readers (loop, lpt_trips_edge (loop, i)->result))
     return FALSE;
   lpt_node_set_input (g_ptr_array_index (loop->body->results, port->internal), 0, part);
   port->sliced = TRUE;
@@ -486,7 +506,7 @@ settle_counters (LptTripLoop *loop)
       LptBodyPort *port = lpt_trips_port (loop, i);
       LptValue *last;
 
-      if (edge == NULL || !loop->number[i] ||
+      if (edge == NULL || !loop->number[i] || has_other_readers (loop, edge->result) ||
           !lpt_shape_equal (lpt_tensor_shape (loop->now[i]), &lpt_trips_parameter (loop, i)->shape))
         continue;
       last = lpt_node_out (lpt_graph_add_const (loop->body, NULL, loop->now[i]));
