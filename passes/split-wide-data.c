@@ -7,9 +7,10 @@
  *
  * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to
  * 256 levels a step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as
- * well, of steps S / 256. Both products are integers; their sums are real, the bias and what else stands behind comes
- * after their sum. Products with the same x share h and the rest. Rounds: x, to less than a step of its own levels
- * (1.004 / 2 for 65536).
+ * well, of steps S / 257: those of x itself where it has 65536 levels. Both products are integers; their sums are real,
+ * the bias and what else stands behind comes after their sum. Products with the same x share h and the rest. Rounds: x,
+ * to a step of its own levels at most. Of 65536 levels one in 257, whose rest of 128 steps becomes 127, moves by one
+ * and the others not at all.
  *
  * Left alone: transposed convolutions of two such data, other operands beside such data, intervals that are not one
  * constant, data that is not f32, ops that are to stay real. Behind moves x counts as rounded, too, in all intervals
@@ -132,7 +133,7 @@ split (Split    *s,
     left = rest_of_constant (s, halves->high->producer, rest);
   if (left == NULL)
     left = lpt_node_out (lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { whole, halves->high }));
-  halves->low = lpt_rounded_add (s->rw, left, low, -128 * step / 256, step / 256);
+  halves->low = lpt_rounded_add (s->rw, left, low, -128 * step / 257, step / 257);
   g_hash_table_insert (s->halves, x, halves);
 
   return halves;
