@@ -18,6 +18,7 @@
 #include "eval/lpt-call.h"
 #include "eval/requant/lpt-requant-modes.h"
 #include "executor/program/lpt-program-passes.h"
+#include "executor/program/lpt-trip-places.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
 #include "ir/scalar/lpt-loop.h"
@@ -88,28 +89,6 @@ whole_product (const Loop        *loop,
   return &whole->out[0];
 }
 
-/* @part with the shape of @out; NULL: no memory. */
-static LptValue *
-shaped (const Loop     *loop,
-        LptValue       *part,
-        const LptValue *out)
-{
-  const LptShape list = lpt_shape_make (1, (gint64[]) { out->shape.rank });
-  g_autoptr (LptTensor) dims = lpt_tensor_new_copy (LPT_DTYPE_I64, &list, out->shape.dims, NULL);
-  LptValue *in[2] = { part };
-  LptNode *reshape;
-
-  if (dims == NULL)
-    return NULL;
-  in[1] = lpt_node_out (lpt_graph_add_const (loop->body, NULL, dims));
-  reshape = lpt_graph_add (loop->body, LPT_OP_RESHAPE, 0, NULL, 2, in);
-  reshape->out[0].dtype = out->dtype;
-  reshape->out[0].shape = out->shape;
-  lpt_value_set_quant (&reshape->out[0], out->quant);
-
-  return &reshape->out[0];
-}
-
 /* A parameter that is slices of @whole, cut as @port cuts what it was made of. */
 static LptValue *
 add_slices (const Loop  *loop,
@@ -160,7 +139,7 @@ hoist (const Loop *loop,
     return;
   part = add_slices (loop, *port, whole, product->name);
   if (!lpt_shape_equal (&part->shape, &out->shape))
-    part = shaped (loop, part, out);
+    part = lpt_trips_shaped (loop->body, part, out);
   if (part != NULL)
     lpt_value_replace (out, part, NULL);
 }

@@ -119,3 +119,24 @@ lpt_trips_join_concat (LptTripLoop *loop,
     return;
   lpt_trips_join (loop, i, part, axis, step);
 }
+
+LptValue *
+lpt_trips_shaped (LptGraph       *body,
+                  LptValue       *part,
+                  const LptValue *out)
+{
+  const LptShape list = lpt_shape_make (1, (gint64[]) { out->shape.rank });
+  g_autoptr (LptTensor) dims = lpt_tensor_new_copy (LPT_DTYPE_I64, &list, out->shape.dims, NULL);
+  LptValue *in[2] = { part, NULL };
+  LptNode *reshape;
+
+  if (dims == NULL)
+    return NULL;
+  in[1] = lpt_node_out (lpt_graph_add_const (body, NULL, dims));
+  reshape = lpt_graph_add (body, LPT_OP_RESHAPE, 0, NULL, 2, in);
+  reshape->out[0].dtype = out->dtype;
+  reshape->out[0].shape = out->shape;
+  lpt_value_set_quant (&reshape->out[0], out->quant);
+
+  return &reshape->out[0];
+}

@@ -48,3 +48,5 @@ void               lpt_trips_find_rests  (LptTripLoop *loop);
 /* Joins parts where the state of parameter @i comes back as what is left of the part, the part, and what is right of
  * it. */
 void               lpt_trips_join_concat (LptTripLoop *loop, guint i);
+/* @part with the shape of @out, a node of @body; NULL: no memory. */
+LptValue          *lpt_trips_shaped      (LptGraph *body, LptValue *part, const LptValue *out);

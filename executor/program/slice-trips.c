@@ -362,20 +362,9 @@ slice_read (LptTripLoop        *loop,
     return;
   part = add_slices (loop, (guint) whole, place, axis);
   if (!lpt_shape_equal (&part->shape, &out->shape))
-    {
-      const LptShape list = lpt_shape_make (1, (gint64[]) { out->shape.rank });
-      g_autoptr (LptTensor) dims = lpt_tensor_new_copy (LPT_DTYPE_I64, &list, out->shape.dims, NULL);
-      LptValue *in[2] = { part, dims != NULL ? lpt_node_out (lpt_graph_add_const (loop->body, NULL, dims)) : NULL };
-      LptNode *reshape;
-
-      if (dims == NULL)
-        return;
-      reshape = lpt_graph_add (loop->body, LPT_OP_RESHAPE, 0, NULL, 2, in);
-      reshape->out[0].dtype = out->dtype;
-      reshape->out[0].shape = out->shape;
-      lpt_value_set_quant (&reshape->out[0], out->quant);
-      part = &reshape->out[0];
-    }
+    part = lpt_trips_shaped (loop->body, part, out);
+  if (part == NULL)
+    return;
   lpt_value_replace (out, part, NULL);
 }
 
