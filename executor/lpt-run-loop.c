@@ -419,7 +419,8 @@ carry (const Trips *t)
       const Carried *c = &t->carried[k];
 
       memmove (c->to, held != NULL ? held : c->from->data, c->bytes);
-      held += held != NULL ? c->bytes : 0;
+      if (held != NULL)
+        held += c->bytes;
     }
 }
 

@@ -152,7 +152,7 @@ pass_transpose (LptNode    *node,
   return TRUE;
 }
 
-/* Does the convolution, which is still to come, see what was padded? Its own padding is 0, whatever else becomes of 0. */
+/* Is padding still to be seen by the convolution? Its own is 0, whatever else becomes of 0 in between. */
 static gboolean
 sees_padding (const Dilation *d)
 {
