@@ -102,8 +102,8 @@ turn (LptRewriter *rw,
       LptNode     *multiply)
 {
   const guint k = lpt_node_const_in (multiply, 1) != NULL ? 1 : 0;
-  LptTensor *factors = lpt_node_const_in (multiply, k), *terms = NULL, *weights, *turned_terms = NULL;
-  g_autoptr (LptTensor) signs = NULL;
+  LptTensor *factors = lpt_node_const_in (multiply, k), *terms = NULL;
+  g_autoptr (LptTensor) signs = NULL, weights = NULL, positive = NULL, turned = NULL;
   LptNode *sum = lpt_node_src (multiply, 1 - k), *product;
   const LptShape *shape = &multiply->out[0].shape;
   LptWeightedView view;
@@ -123,20 +123,20 @@ turn (LptRewriter *rw,
     return FALSE;
   signs = signs_of (factors, shape, view.window ? 1 : shape->rank - 1);
   weights = signs != NULL ? negated (product, lpt_node_const_in (product, 1), signs) : NULL;
-  if (terms != NULL && weights != NULL)
-    turned_terms = lpt_fold_binary (LPT_OP_MULTIPLY, terms, signs, lpt_tensor_dtype (terms));
-  factors = weights != NULL ? lpt_fold_binary (LPT_OP_MULTIPLY, factors, signs, lpt_tensor_dtype (factors)) : NULL;
-  if (factors == NULL || (terms != NULL && turned_terms == NULL))
-    {
-      g_clear_pointer (&weights, lpt_tensor_unref);
-      g_clear_pointer (&turned_terms, lpt_tensor_unref);
-      g_clear_pointer (&factors, lpt_tensor_unref);
-      return FALSE;
-    }
-  lpt_node_set_input (product, 1, lpt_rewriter_const (rw, lpt_node_src (product, 1)->name, weights));
+  if (weights == NULL)
+    return FALSE;
+  positive = lpt_fold_binary (LPT_OP_MULTIPLY, factors, signs, lpt_tensor_dtype (factors));
   if (terms != NULL)
-    lpt_node_set_input (sum, side, lpt_rewriter_const (rw, lpt_node_src (sum, side)->name, turned_terms));
-  lpt_node_set_input (multiply, k, lpt_rewriter_const (rw, lpt_node_src (multiply, k)->name, factors));
+    turned = lpt_fold_binary (LPT_OP_MULTIPLY, terms, signs, lpt_tensor_dtype (terms));
+  if (positive == NULL || (terms != NULL && turned == NULL))
+    return FALSE;
+  lpt_node_set_input (product, 1, lpt_rewriter_const (rw, lpt_node_src (product, 1)->name,
+                                                      g_steal_pointer (&weights)));
+  if (terms != NULL)
+    lpt_node_set_input (sum, side, lpt_rewriter_const (rw, lpt_node_src (sum, side)->name,
+                                                        g_steal_pointer (&turned)));
+  lpt_node_set_input (multiply, k, lpt_rewriter_const (rw, lpt_node_src (multiply, k)->name,
+                                                     g_steal_pointer (&positive)));
 
   return TRUE;
 }
