@@ -215,6 +215,7 @@ test_refused (void)
       "node \"y\" (Relu, opset 17): unsupported attribute \"slope\"" },
     { MODEL ("{\"opType\": \"Elu\", \"input\": [\"x\"], \"output\": [\"y\"], \"attribute\": [{\"name\": \"alpha\", \"type\": 2, \"i\": 1}]}"),
       "node \"y\" (Elu, opset 17): attribute \"alpha\" has the wrong type" },
+    { MODEL (NODE ("Relu", "\"x\"", "\"z\", \"y\"")), "output \"y\": unsupported output 1 (\"y\") of Relu" },
     { MODEL (NODE ("Relu", "\"x\"", "\"z\"")), "output \"y\": input \"y\" is not defined" },
     { "{\"graph\": {\"input\": [{\"name\": \"x\", \"type\": {\"sequenceType\": {}}}]}}", "input \"x\": unsupported type: sequence" },
     { "{\"graph\": {\"input\": [{\"name\": \"x\"}]}}", "input \"x\": has no type" },
@@ -262,6 +263,21 @@ test_recursive_function (void)
   g_assert_nonnull (strstr (error->message, "nested deeper than 32"));
 }
 
+/* Training frameworks leave them in files that only infer: the statistics that BatchNormalization would write. */
+static void
+test_unread_outputs (void)
+{
+  const char *text =
+    "{\"graph\": {\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, \"shape\": {\"dim\": "
+    "[{\"dimValue\": 2}, {\"dimValue\": 2}]}}}}], " Y_OUT ", \"initializer\": [" WEIGHT ("[1, 2]") "], \"node\": ["
+    NODE ("BatchNormalization", "\"x\", \"w\", \"w\", \"w\", \"w\"", "\"y\", \"m\", \"v\", \"sm\", \"sv\"") "]}}";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (text, strlen (text), NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (graph->results->len, ==, 1);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -282,5 +298,6 @@ main (int   argc,
   g_test_add_data_func ("/onnx-import/rewrite/patterns", "corpus/qdq_patterns", test_rewrite);
   g_test_add_func ("/onnx-import/refused", test_refused);
   g_test_add_func ("/onnx-import/recursive-function", test_recursive_function);
+  g_test_add_func ("/onnx-import/unread-outputs", test_unread_outputs);
   return g_test_run ();
 }

@@ -51,7 +51,8 @@ lpt_onnx_find_op (const char  *domain,
 
 /* --- nodes ------------------------------------------------------------------- */
 
-/* Names outputs; the node that computes output 0 gets the name of the ONNX node. */
+/* Names outputs; the node that computes output 0 gets the name of the ONNX node. An output that nothing computes is an
+ * error where it is read: training frameworks leave those of BatchNormalization in files that only infer. */
 static gboolean
 take_outputs (LptOnnxNode  *on,
               guint         first_id,
@@ -65,8 +66,8 @@ take_outputs (LptOnnxNode  *on,
         continue;
       if (on->out[i] == NULL)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported output %u (\"%s\")", i, name);
-          return FALSE;
+          lpt_onnx_scope_define_unset (on->scope, name, i, on->proto);
+          continue;
         }
       if (!lpt_onnx_scope_define (on->scope, name, on->out[i], error))
         return FALSE;

@@ -45,6 +45,7 @@ lpt_onnx_scope_free (LptOnnxScope *scope)
 {
   g_hash_table_unref (scope->values);
   g_hash_table_unref (scope->initializers);
+  g_clear_pointer (&scope->unset, g_hash_table_unref);
   g_clear_pointer (&scope->captures, g_array_unref);
   g_clear_pointer (&scope->call_attrs, g_hash_table_unref);
   g_clear_pointer (&scope->opsets, g_hash_table_unref);
@@ -103,6 +104,19 @@ lpt_onnx_scope_define (LptOnnxScope  *scope,
     }
   g_hash_table_insert (scope->values, (gpointer) name, value);
   return TRUE;
+}
+
+void
+lpt_onnx_scope_define_unset (LptOnnxScope          *scope,
+                             const char            *name,
+                             guint                  output,
+                             const Onnx__NodeProto *node)
+{
+  if (scope->unset == NULL)
+    scope->unset = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  g_hash_table_insert (scope->unset, (gpointer) name,
+                       g_strdup_printf ("unsupported output %u (\"%s\") of %s", output, name,
+                                        lpt_onnx_text (node->op_type)));
 }
 
 /* Exporters and graph tools write a tensor that two nodes read twice; runtimes take either. */
@@ -238,6 +252,11 @@ lpt_onnx_scope_find (LptOnnxImport  *import,
 
   if (value != NULL)
     return value;
+  if (scope->unset != NULL && g_hash_table_contains (scope->unset, name))
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, g_hash_table_lookup (scope->unset, name));
+      return NULL;
+    }
   initializer = g_hash_table_lookup (scope->initializers, name);
   if (initializer != NULL)
     value = take_initializer (import, scope, name, initializer, error);

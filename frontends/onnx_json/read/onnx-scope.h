@@ -27,6 +27,7 @@ struct _LptOnnxScope
   LptOnnxScope *outer;         /* subgraphs: the scope around; else NULL */
   GArray       *captures;      /* of LptOnnxCapture; NULL = nodes go to the graph of the scope around */
   GHashTable   *values;        /* name (borrowed from the messages) -> LptValue * */
+  GHashTable   *unset;         /* names of outputs that are not supported -> what says so; NULL = none */
   GHashTable   *initializers;  /* name -> TensorProto *, made into Consts when first used */
   GHashTable   *call_attrs;    /* functions: attribute name -> AttributeProto * of the call; else NULL */
   GHashTable   *opsets;        /* domain -> version, as gint64 * */
@@ -62,6 +63,9 @@ gboolean      lpt_onnx_scope_opsets (LptOnnxScope *scope, Onnx__OperatorSetIdPro
 gint64        lpt_onnx_scope_opset  (const LptOnnxScope *scope, const char *domain);
 /* An error when the scope itself has the name already; a subgraph may hide a name of the scope around it. */
 gboolean      lpt_onnx_scope_define (LptOnnxScope *scope, const char *name, LptValue *value, GError **error);
+/* Output @output of @node, which nothing computes: who reads @name gets an error. */
+void          lpt_onnx_scope_define_unset (LptOnnxScope *scope, const char *name, guint output,
+                                           const Onnx__NodeProto *node);
 /* A name may be given twice with equal content. */
 gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *scope, const Onnx__GraphProto *graph,
                                            GError **error);
