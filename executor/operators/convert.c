@@ -110,7 +110,7 @@ lpt_convert_prepare (LptProgram      *program,
       c->pixels = lpt_program_pixels (&array->shape);
     }
   /* Whole squares of the transpose. */
-  c->per_task = (TASK_BYTES / MAX (c->channels * c->element, 1) + 63) & ~(gsize) 63;
+  c->per_task = (MAX (TASK_BYTES / MAX (c->channels * c->element, 1), 1) + 63) & ~(gsize) 63;
   op->has_form = TRUE;
   op->form = (LptOpForm) { .run = convert_run, .params = c, .tasks = c->images * ((c->pixels + c->per_task - 1) / c->per_task),
                            .kernel = c->from_last != c->to_last ? "transpose" : from == to || c->to_last ? "copy" : "flip",
