@@ -16,6 +16,8 @@
 const RandomSizes RANDOM_SMALL = { 1, 4, 6, 5, 3, FALSE, FALSE };
 /* Several blocks of rows and columns on every kernel, and their tails. */
 const RandomSizes RANDOM_WIDE = { 3, 70, 17, 70, 5, TRUE, FALSE };
+/* More than tasks, blocks and tables of the kernels hold, along one axis. */
+const RandomSizes RANDOM_LONG = { 2, 4, 4, 5, 3, TRUE, FALSE, 100000 };
 const RandomSizes RANDOM_SCALES = { .scales = TRUE };
 
 static LptValue *
@@ -314,6 +316,8 @@ random_graph_new (GRand *rand, const RandomSizes *sizes)
   gint64 dims[4] = { 1, any (&m, 1, sizes->channels), any (&m, 2, sizes->size), any (&m, 2, sizes->size) };
   if (sizes->batch > 1)
     dims[0] = any (&m, 1, sizes->batch);
+  if (sizes->longest > 0)
+    dims[any (&m, 1, 3)] = (gint64) (exp (g_rand_double_range (rand, log (500), log (sizes->longest))));
   for (gint i = 0; i < n_in; i++)
     {
       LptNode *node = add (&m, LPT_OP_PARAMETER, 0, 0, NULL);

@@ -13,9 +13,10 @@ typedef struct
   gint     kernel;
   gboolean more;                             /* ops, geometries and real weights that lie off the ways of LPT */
   gboolean scales;                           /* random_scales_new() instead */
+  gint     longest;                          /* one axis of the inputs may be so long, the others are short then; 0 = none */
 } RandomSizes;
 
-extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE, RANDOM_SCALES;
+extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE, RANDOM_LONG, RANDOM_SCALES;
 
 /* A graph of a few inputs [N,C,H,W], 3 to 14 ops on them and 1 to 3 outputs (transfer full). */
 LptGraph *random_graph_new (GRand *rand, const RandomSizes *sizes);

@@ -107,10 +107,18 @@ test_graphs (void)
   property_check (40, 5000, &RANDOM_WIDE, examine);
 }
 
+/* Layers of one kind with an axis of hundreds to 100,000 elements: boxes of detectors, classes, samples of sound. */
+static void
+test_long (void)
+{
+  property_check (3, 1000, &RANDOM_LONG, examine);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/property/fast", test_graphs);
+  g_test_add_func ("/property/fast-long", test_long);
   return g_test_run ();
 }
