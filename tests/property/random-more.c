@@ -32,6 +32,9 @@ odd_convolution (Maker *m, LptValue *x)
   return done (node);
 }
 
+/* Every row of a long image times every other would need more memory than there is. */
+#define MOST_PRODUCTS 1000000
+
 /* A row of each image times every row of another value. */
 static LptValue *
 product (Maker *m, LptValue *x)
@@ -44,6 +47,8 @@ product (Maker *m, LptValue *x)
           v->shape.dims[3] == x->shape.dims[3])
         other = v;
     }
+  if (x->shape.dims[2] * other->shape.dims[2] > MOST_PRODUCTS)
+    return NULL;
   LptNode *node = add (m, LPT_OP_MATMUL, 1, 2,
                        (LptValue *[]) { quantize (m, x), chance (m, 0.7) ? quantize (m, other) : other });
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
@@ -180,6 +185,8 @@ static LptValue *
 attention (Maker *m, LptValue *x)
 {
   const gint64 *d = x->shape.dims, n = d[0], t = d[2], heads = any (m, 1, 4), width = heads * any (m, 1, 20);
+  if (t * t > MOST_PRODUCTS)
+    return NULL;
   LptValue *words = reshape (m, transpose (m, x, (gint64[]) { 0, 2, 1, 3 }), 3, (gint64[]) { n, t, d[1] * d[3] });
   gboolean turned = chance (m, 0.5);
   LptValue *q = heads_of (m, dense (m, words, width), heads, FALSE),
