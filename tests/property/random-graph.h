@@ -13,7 +13,7 @@ typedef struct
   gint     kernel;
   gboolean more;                             /* ops, geometries and real weights that lie off the ways of LPT */
   gboolean scales;                           /* random_scales_new() instead */
-  gint     longest;                          /* one axis of the inputs may be so long, the others are short then; 0 = none */
+  gint     longest;                          /* of one axis of the inputs; 0: as the others */
 } RandomSizes;
 
 extern const RandomSizes RANDOM_SMALL, RANDOM_WIDE, RANDOM_LONG, RANDOM_SCALES;
