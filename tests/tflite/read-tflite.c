@@ -1,20 +1,26 @@
 /* read-tflite.c - reads model after model from the standard input, a line for each: "read" or why not
  *
  * A model is its length, 32 bits, and its bytes. For test-tflite-broken.py, whose thousands of models are read by one
- * process.
+ * process, none of them with more memory than is behind it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-limits.h>
 #include <lpt/lpt-tflite.h>
 
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_MEMORY (32 << 20)
+
 int
 main (void)
 {
   guint32 n;
+  g_autoptr (LptLimits) limits = lpt_limits_new ();
+  lpt_limits_set_max_memory (limits, MAX_MEMORY);
+  lpt_limits_set_thread (limits);
 
   while (fread (&n, sizeof n, 1, stdin) == 1)
     {

@@ -2,7 +2,7 @@
 """What the reader of .tflite says of files that it does not take, one row for each reason.
 
 test-tflite-refused.py READ-TFLITE. A row is what is wrong, the file, and what the line says: "*" stands for anything. Prints TAP; without numpy it is
-skipped.
+skipped. Lengths alone are no reason.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -299,8 +299,23 @@ def options():
             yield "options: byte %d is %d" % (n, value), data[:at + n] + bytes([value]) + data[at + n + 1:], None
 
 
+def lengths():
+    """Lengths that are only said make no constants as long."""
+    def places(name, out, raw, *shapes):
+        tensors = [tensor("x%d" % k, F, s) for k, s in enumerate(shapes[:-1])] + [tensor("y", F, shapes[-1])]
+        outs = [tensor("at", out, shapes[-1])] if out else []
+        n = len(tensors) - 1
+        return model(tensors + outs, [op("", list(range(n)), list(range(n, n + 1 + len(outs))), custom=name, raw=raw)], list(range(n)), list(range(n, n + 1 + len(outs))))
+    words = lambda kernel, stride: struct.pack("<10i", 1, *stride, *kernel, 0, 0, 0, 0, 0)
+    for long in ((84000000, 1, 1), (1, 84000000, 1), (40000, 50000, 1)):
+        yield "long: maxima of %s" % (long,), places("MaxPoolingWithArgmax2D", F, words((4096, 4096), (1, 1)), (1, *long), (1, *long)), "read"
+    raw = flex_map(ksize=[1, 1, 1, 1], strides=[1, 1, 1, 1], padding="SAME", include_batch_in_index=0)
+    yield "long: maxima of channels", places("MaxPoolWithArgmax", I32, raw, (1, 1, 1, 84000000), (1, 1, 1, 84000000)), "read"
+    yield "long: blocks", places("MaxUnpooling2D", None, words((4096, 4096), (4096, 4096)), (1, 2, 2, 1), (1, 2, 2, 1), (1, 8192, 8192, 1)), "read"
+
+
 def rows():
-    for part in (tensors, blocks, sparse, recurrent, states, windows, options):
+    for part in (tensors, blocks, sparse, recurrent, states, windows, options, lengths):
         yield from part()
 
 

@@ -85,32 +85,26 @@ maxima (LptTflOp *op, LptValue *x, const Places *p)
   return node;
 }
 
-/* Whole numbers of this shape, to be filled; NULL: they do not fit in memory, which lpt_tfl_tensor_value() says. */
-static LptTensor *
-numbers_new (gint rank, const gint64 *dims, gint32 **numbers)
-{
-  LptShape shape = lpt_shape_make (rank, dims);
-  LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_I32, &shape, NULL);
-  *numbers = tensor != NULL ? lpt_tensor_writable (tensor) : NULL;
-  return tensor;
-}
-
-/* 0, 1, 2, ... */
+/* Whole numbers from @first in steps, until all of @rank lengths have one; lengths are only said: no constant. */
 static LptValue *
-count_up (LptTflOp *op, gint rank, const gint64 *dims)
+count (LptTflOp *op, gint64 first, gint64 step, guint rank, const gint64 *dims)
 {
-  gint32 *numbers;
-  LptTensor *tensor = numbers_new (rank, dims, &numbers);
-  for (gint64 i = 0; tensor != NULL && i < lpt_tensor_count (tensor); i++)
-    numbers[i] = (gint32) i;
-  return lpt_tfl_tensor_value (op, tensor, NULL);
+  gint64 last = 0;
+  for (guint a = 0; a < rank; a++)
+    last = (last + 1) * dims[a] - 1;
+  LptNode *node = lpt_tfl_add (op, LPT_OP_RANGE, 3, lpt_tfl_i64_scalar (op, first),
+                               lpt_tfl_i64_scalar (op, first + last * step + 1), lpt_tfl_i64_scalar (op, step));
+  LPT_ATTRS (node, LptRangeAttrs)->output_type = LPT_DTYPE_I32;
+  return lpt_tfl_reshape (op, lpt_tfl_done (op, node), rank, dims);
 }
 
-/* What padding begins with along spatial axis @a: @in elements, @out windows. */
-static gint64
-padding (const Places *p, guint a, gint64 in, gint64 out)
+/* Where the @out windows over @in elements begin along spatial axis @a: a column, or a row. */
+static LptValue *
+starts (LptTflOp *op, const Places *p, guint a, gint64 in, gint64 out)
 {
-  return p->same ? MAX ((out - 1) * p->strides[a] + p->kernel[a] - in, 0) / 2 : 0;
+  const gint64 dims[] = { out, 1 };
+  const gint64 padding = p->same ? MAX ((out - 1) * p->strides[a] + p->kernel[a] - in, 0) / 2 : 0;
+  return count (op, -padding, p->strides[a], 2 - a, dims);
 }
 
 void
@@ -123,19 +117,15 @@ lpt_tfl_map_pool_places (LptTflOp *op)
   LptNode *node = maxima (op, x, &p);
   if (op->error != NULL)
     return;
-  const gint64 columns = x->shape.dims[2], *out = node->out[0].shape.dims + 2;
-  gint32 *first;
-  LptTensor *windows = numbers_new (2, out, &first);
-  for (gint64 h = 0; windows != NULL && h < out[0]; h++)
-    for (gint64 w = 0; w < out[1]; w++)
-      first[h * out[1] + w] = (gint32) ((h * p.strides[0] - padding (&p, 0, x->shape.dims[1], out[0])) * p.kernel[1]
-                                        + w * p.strides[1] - padding (&p, 1, columns, out[1]));
-  /* row S + column = (row W + column) - row (W - S). */
-  LptValue *at = &node->out[1];
-  LptValue *row = lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, at, lpt_tfl_like (op, at, (double) columns));
-  row = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, row, lpt_tfl_like (op, at, (double) (columns - p.kernel[1])));
-  at = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, row);
-  at = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, lpt_tfl_tensor_value (op, windows, NULL));
+  const gint64 *in = x->shape.dims + 1, *out = node->out[0].shape.dims + 2;
+  /* Place in the plane to row and column, these to those in the window: less than 2^24 before they join again. */
+  LptValue *at = &node->out[1], *row = lpt_tfl_emit (op, LPT_OP_DIVIDE, 2, at, lpt_tfl_like (op, at, (double) in[1]));
+  LptValue *passed = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, row, lpt_tfl_like (op, row, (double) in[1]));
+  LptValue *column = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, at, passed);
+  row = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, row, starts (op, &p, 0, in[0], out[0]));
+  column = lpt_tfl_emit (op, LPT_OP_SUBTRACT, 2, column, starts (op, &p, 1, in[1], out[1]));
+  row = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, row, lpt_tfl_like (op, row, (double) p.kernel[1]));
+  at = lpt_tfl_emit (op, LPT_OP_ADD, 2, row, column);
   at = lpt_tfl_convert (op, at, LPT_DTYPE_F32);
   at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, lpt_tfl_like (op, at, 0.1f));
   lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, &node->out[0], p.activation)));
@@ -154,7 +144,7 @@ fill_blocks (LptTflOp *op, LptValue *x, LptValue *places, const Places *p)
   if (op->error != NULL)
     return x;
   places = lpt_tfl_reshape (op, lpt_tfl_convert (op, places, LPT_DTYPE_I32), 5, apart);
-  LptValue *hit = lpt_tfl_emit (op, LPT_OP_EQUAL, 2, places, count_up (op, 4, blocks));
+  LptValue *hit = lpt_tfl_emit (op, LPT_OP_EQUAL, 2, places, count (op, 0, 1, 4, blocks));
   LptValue *y = lpt_tfl_emit (op, LPT_OP_SELECT, 3, hit, lpt_tfl_reshape (op, x, 5, apart), lpt_tfl_like (op, x, 0));
   return lpt_tfl_reshape (op, y, 4, image);
 }
@@ -221,7 +211,7 @@ lpt_tfl_map_pool_argmax (LptTflOp *op)
   const gint64 channels = x->shape.dims[3], dims[] = { channels, 1, 1 };
   LptValue *at = &node->out[1];
   at = lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, at, lpt_tfl_like (op, at, (double) channels));
-  at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, count_up (op, 3, dims));
+  at = lpt_tfl_emit (op, LPT_OP_ADD, 2, at, count (op, 0, 1, 3, dims));
   lpt_tfl_set (op, 0, lpt_tfl_back (op, &node->out[0]));
   lpt_tfl_set (op, 1, lpt_tfl_back (op, at));
 }

@@ -19,6 +19,7 @@
 
 #include "frontends/tflite/write/tflite-expand.h"
 
+#include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
@@ -182,10 +183,13 @@ element (LptTflExpand *x, LptValue *v, const Window *w, gint64 k, gint64 period,
   gint64 count = 1, step = 1;
   for (guint a = 0; a < w->n; a++)
     count *= shape.dims[2 + a] = w->axes[a].out;
-  g_autofree double *where = g_new0 (double, (gsize) count);
+  g_autofree double *where = lpt_memory_try ((gsize) count, sizeof *where, &x->error);
   g_autofree gint64 *places = g_new (gint64, 1 << 16);
   g_autofree double *shares = g_new (double, 1 << 16);
-  for (gint a = (gint) w->n - 1, behind = 1; a >= 0 && !x->declined; a--)
+  gint64 behind = 1;
+  for (gint64 i = 0; i < count && where != NULL; i++)
+    where[i] = 0;
+  for (gint a = (gint) w->n - 1; a >= 0 && where != NULL && !x->declined; a--)
     {
       const Gaps *g = &w->axes[a];
       find_places (x, g, k % g->kernel, places, shares);
@@ -193,12 +197,12 @@ element (LptTflExpand *x, LptValue *v, const Window *w, gint64 k, gint64 period,
       for (gint64 i = 0; i < count; i++)
         where[i] += (double) (places[i / behind % g->out] * step);
       k /= g->kernel;
-      behind *= (gint) g->out;
+      behind *= g->out;
       step *= g->in;
     }
-  for (gint64 i = 0; i < count; i++)
+  for (gint64 i = 0; i < count && where != NULL; i++)
     where[i] = fmod (where[i], (double) period);
-  *at = lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, where, NULL));
+  *at = lpt_tfl_x_tensor (x, where != NULL ? lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, where, NULL) : NULL);
   return v;
 }
 
@@ -212,10 +216,10 @@ planes (LptTflExpand *x, const LptShape *in, gint axis, gint64 plane, gint64 per
     return NULL;
   for (gint i = 2; i < in->rank; i++)
     shape.dims[i] = 1;
-  g_autofree double *first = g_new (double, (gsize) count);
-  for (gint64 i = 0; i < count; i++)
+  g_autofree double *first = lpt_memory_try ((gsize) count, sizeof *first, &x->error);
+  for (gint64 i = 0; i < count && first != NULL; i++)
     first[i] = (double) (i * plane % period);
-  return lpt_tfl_x_tensor (x, lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, first, NULL));
+  return lpt_tfl_x_tensor (x, first != NULL ? lpt_tensor_from_f64 (x->node->out[1].dtype, &shape, first, NULL) : NULL);
 }
 
 void

@@ -5,6 +5,8 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include "ir/lpt-memory.h"
+
 static gboolean
 one_axis (LptTflWriter *w, guint i, gint rank, gint64 *axis)
 {
@@ -24,8 +26,10 @@ indices_of (LptTflWriter *w, gint64 length)
 {
   LptTensor *known = lpt_node_const_in (w->node, 1);
   const gint64 n = known != NULL ? lpt_tensor_count (known) : 0;
-  g_autofree double *values = g_new (double, (gsize) n + 1);
+  g_autofree double *values = lpt_memory_try ((gsize) n + 1, sizeof *values, &w->error);
   gboolean from_end = FALSE;
+  if (values == NULL)
+    return -1;
   for (gint64 i = 0; i < n; i++)
     {
       const gint64 index = lpt_tensor_get_i64 (known, i);

@@ -11,6 +11,8 @@
 
 #include "frontends/tflite/write/tflite-window.h"
 
+#include "ir/lpt-memory.h"
+
 /* Size of the window to the elements of input 0 that it covers, for each place of output 0: [1, H, W, 1]. */
 static gint
 shares (LptTflWriter *w, const LptTflWindow *v)
@@ -21,7 +23,8 @@ shares (LptTflWriter *w, const LptTflWindow *v)
   gint64 count;
   for (guint i = 0; i < v->n; i++)
     shape.dims[3 - v->n + i] = out->dims[2 + i];
-  if (!lpt_shape_count (&shape, &count) || count < 1 || (list = g_try_new (double, (gsize) count)) == NULL)
+  if (!lpt_shape_count (&shape, &count) || count < 1
+      || (list = lpt_memory_try ((gsize) count, sizeof *list, NULL)) == NULL)
     {
       lpt_tfl_w_fail (w, "a pool of so many places");
       return -1;
