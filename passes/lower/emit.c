@@ -355,3 +355,42 @@ lpt_lower_integers (LptLower *lw,
 
   return value;
 }
+
+gboolean
+lpt_lower_settle_clamp (LptLower *lw,
+                        LptForm  *form)
+{
+  const double one = 1, zero = 0;
+  g_autoptr (LptForm) codes = NULL;
+
+  if (!lpt_form_is_clamped (form) || lpt_lower_integers (lw, form) != NULL)
+    return TRUE;
+  if (!lpt_form_is_8bit (form) || form->n > 1 || !(form->a[0] > 0))
+    return FALSE;
+  /* A fractional zero point: among the integers read as themselves. */
+  codes = lpt_form_new_value (form->q, LPT_QUANT_PER_TENSOR, 1, &one, &zero);
+  codes->lo = (form->lo - form->b[0]) / form->a[0];
+  codes->hi = (form->hi - form->b[0]) / form->a[0];
+  codes->bounded = form->bounded;
+  if (lpt_lower_integers (lw, codes) == NULL)
+    return FALSE;
+  form->q = codes->q;
+  form->lo = -INFINITY;
+  form->hi = INFINITY;
+
+  return TRUE;
+}
+
+LptForm *
+lpt_lower_settled (LptLower *lw,
+                   LptForm  *form)
+{
+  LptForm *copy;
+
+  if (lpt_form_clamps_at_codes (form))
+    lpt_lower_settle_clamp (lw, form);
+  copy = lpt_form_copy (form);
+  lpt_lower_settle_clamp (lw, copy);
+
+  return copy;
+}

@@ -246,3 +246,28 @@ lpt_form_is_8bit (const LptForm *form)
 {
   return form->q != NULL && (form->q->dtype == LPT_DTYPE_U8 || form->q->dtype == LPT_DTYPE_I8);
 }
+
+static gboolean
+is_code (const LptForm *form,
+         guint          c,
+         double         bound)
+{
+  const LptDType dtype = form->q->dtype;
+  const double code = (bound - lpt_form_b (form, c)) / lpt_form_a (form, c);
+
+  return code <= lpt_dtype_min (dtype) || code >= lpt_dtype_max (dtype) || fabs (code - rint (code)) <= LPT_SAME_ZERO;
+}
+
+gboolean
+lpt_form_clamps_at_codes (const LptForm *form)
+{
+  guint c;
+
+  if (!lpt_form_is_8bit (form))
+    return FALSE;
+  for (c = 0; c < form->n; c++)
+    if (!(lpt_form_a (form, c) > 0) || !is_code (form, c, form->lo) || !is_code (form, c, form->hi))
+      return FALSE;
+
+  return TRUE;
+}

@@ -101,6 +101,8 @@ gboolean  lpt_form_affine     (LptForm *form, gint axis, guint n, const double *
  * several. */
 gboolean  lpt_constant_along  (LptTensor *tensor, const LptShape *shape, gint *axis, guint *n, double **values);
 gboolean  lpt_form_is_8bit    (const LptForm *form);
+/* Is each bound one of the 8-bit integers of the form, or beyond them all? */
+gboolean  lpt_form_clamps_at_codes (const LptForm *form);
 
 /* --- asking for values (emit.c, real.c, codes.c) --- */
 
@@ -117,6 +119,12 @@ LptForm  *lpt_lower_raw       (LptLower *lw, LptForm *form);
 /* 8-bit integers of the form with an LptQuant that says exactly a * q + b (a Reinterpret, Relu or Clamp is added
  * where needed); NULL when there is no such 8-bit value, or the clamp's bounds lie beyond all of its integers. */
 LptValue *lpt_lower_integers  (LptLower *lw, LptForm *form);
+/* The clamp of 8-bit integers becomes a node on them, its bounds the nearest integers; a and b stay. FALSE: it stays in
+ * the form. */
+gboolean  lpt_lower_settle_clamp (LptLower *lw, LptForm *form);
+/* A copy for one reader whose clamp is such a node where it can be; readers share it where rounding changes no bound
+ * (transfer full). */
+LptForm  *lpt_lower_settled   (LptLower *lw, LptForm *form);
 /* The codes that @codes asks for, from whatever @form is; NULL when only a real value can give them. */
 LptValue *lpt_lower_codes     (LptLower *lw, LptForm *form, const LptCodes *codes);
 /* The same from any source value: by its form, else by Quantize. Never NULL. */

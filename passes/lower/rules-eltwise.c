@@ -91,7 +91,8 @@ whole_operand (LptLower *lw,
   return form != NULL && lpt_shape_equal (&node->in[i].value->shape, &node->out[0].shape) ? form : NULL;
 }
 
-/* Gives the output the form of operand @i times @scale plus @shift. */
+/* Gives the output the form of operand @i times @scale plus @shift. Bounds that are integers are kept on them; others
+ * go along, since rounded they would be other numbers than for who reads the clamp itself. */
 static gboolean
 affine (LptLower     *lw,
         LptNode      *node,
@@ -101,20 +102,22 @@ affine (LptLower     *lw,
         const double *scale,
         const double *shift)
 {
-  LptForm *form = lpt_form_copy (source);
+  g_autoptr (LptForm) form = lpt_form_copy (source);
 
-  if (lpt_form_is_clamped (form) && lpt_form_is_8bit (form))
-    lpt_lower_integers (lw, form);
+  if (lpt_form_clamps_at_codes (form))
+    lpt_lower_settle_clamp (lw, form);
   if (!lpt_form_affine (form, axis, n, scale, shift))
     {
       lpt_form_free (form);
-      return FALSE;
+      form = lpt_form_copy (source);
+      if (!lpt_lower_settle_clamp (lw, form) || !lpt_form_affine (form, axis, n, scale, shift))
+        return FALSE;
     }
   if (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT)
     form->added = node;
   else
     form->scaled = node;
-  lpt_lower_set_form (lw, &node->out[0], form);
+  lpt_lower_set_form (lw, &node->out[0], g_steal_pointer (&form));
 
   return TRUE;
 }
@@ -153,8 +156,7 @@ operand (LptLower      *lw,
   if (raw == NULL)
     return NULL;
   none = g_new0 (double, outer->n);
-  if (lpt_form_is_clamped (raw) && lpt_form_is_8bit (raw))
-    lpt_lower_integers (lw, raw);
+  lpt_lower_settle_clamp (lw, raw);
   if (has_channels (raw->q, outer, rank) && !lpt_form_is_clamped (raw) && (!low_only || lpt_form_is_8bit (raw)) &&
       lpt_form_affine (raw, outer->axis, outer->n, outer->a, none))
     {

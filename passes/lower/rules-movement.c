@@ -323,7 +323,7 @@ lpt_lower_pad (LptLower *lw,
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is none of the integers", real);
 
   /* The clamp of the form is applied behind the Pad and must leave the padding alone. */
-  if (constant && !(real >= x->lo && real <= x->hi))
+  if (constant && !(real >= x->lo - 1e-3 * x->a[0] && real <= x->hi + 1e-3 * x->a[0]))
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is outside the clamp in front of it", real);
 
   in[0] = lpt_lower_seen_as (x->q);
@@ -365,6 +365,20 @@ same_forms (const LptForm *a,
          a->lo == b->lo && a->hi == b->hi && a->q->dtype == b->q->dtype;
 }
 
+/* The bounds of one part are not those of the others: each is kept on its own codes. */
+static GPtrArray *
+settled_inputs (LptLower *lw,
+                LptNode  *node)
+{
+  GPtrArray *forms = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_form_free);
+  guint i;
+
+  for (i = 0; i < node->n_in; i++)
+    g_ptr_array_add (forms, lpt_lower_settled (lw, lpt_lower_form (lw, node, i)));
+
+  return forms;
+}
+
 gboolean
 lpt_lower_concat (LptLower *lw,
                   LptNode  *node)
@@ -376,7 +390,8 @@ lpt_lower_concat (LptLower *lw,
   gboolean any = FALSE;
   gboolean equal = TRUE;
   gboolean along = TRUE;
-  LptForm *first = lpt_lower_form (lw, node, 0);
+  g_autoptr (GPtrArray) forms = NULL;
+  LptDType dtype;
   LptForm *form;
   LptValue *joined;
   gint axis;
@@ -394,18 +409,16 @@ lpt_lower_concat (LptLower *lw,
   if (!all || !lpt_axis_normalize (LPT_ATTRS (node, LptAxisAttrs)->axis, node->out[0].shape.rank, &axis))
     return pending_move (lw, node, node->n_in);
 
-  /* The bounds of one part are not those of the others: each is kept on its own codes (a clamp on codes is exact). */
-  for (i = 0; i < node->n_in; i++)
-    if (lpt_form_is_clamped (lpt_lower_form (lw, node, i)))
-      lpt_lower_integers (lw, lpt_lower_form (lw, node, i));
+  forms = settled_inputs (lw, node);
+  dtype = ((LptForm *) forms->pdata[0])->q->dtype;
   for (i = 0; i < node->n_in; i++)
     {
-      LptForm *x = lpt_lower_form (lw, node, i);
+      LptForm *x = forms->pdata[i];
       gint64 length = node->in[i].value->shape.dims[axis];
       gint64 c;
 
-      equal &= same_forms (first, x);
-      along &= x->q->dtype == first->q->dtype && !lpt_form_is_clamped (x) && length >= 0 && length < G_MAXINT32 &&
+      equal &= same_forms (forms->pdata[0], x);
+      along &= x->q->dtype == dtype && !lpt_form_is_clamped (x) && length >= 0 && length < G_MAXINT32 &&
                (x->n == 1 || (x->axis == axis && (gint64) x->n == length));
       for (c = 0; along && c < length; c++)
         {
@@ -422,13 +435,13 @@ lpt_lower_concat (LptLower *lw,
   if (equal)
     {
       for (i = 0; i < node->n_in; i++)
-        data[i] = lpt_lower_integers (lw, lpt_lower_form (lw, node, i));
+        data[i] = lpt_lower_integers (lw, forms->pdata[i]);
       for (i = 0; i < node->n_in; i++)
         if (data[i] == NULL)
           return pending_move (lw, node, node->n_in);
       if (!emit_moved (lw, node, node->n_in, data, axis, &joined))
         return FALSE;
-      form = lpt_form_copy (first);
+      form = lpt_form_copy (forms->pdata[0]);
       form->q = joined;
     }
   else

@@ -111,7 +111,7 @@ activation (LptLower *lw,
 
   lpt_weighted_view (node, &view);
   groups = lpt_weighted_groups (&view, &node->in[1].value->shape);
-  if (lpt_form_is_clamped (form) && lpt_lower_integers (lw, form) == NULL)
+  if (lpt_form_is_clamped (form))
     return NULL;
   if (!lpt_form_is_8bit (form) ||
       (form->n > 1 && (form->axis != 1 || !view.window || groups < 1 || form->n % groups != 0)))
@@ -506,17 +506,13 @@ lpt_lower_weighted (LptLower *lw,
 {
   LptForm *x = lpt_lower_form (lw, node, 0);
   LptForm *w = lpt_lower_form (lw, node, 1);
-  g_autoptr (LptForm) for_all = NULL;
+  g_autoptr (LptForm) for_all = NULL, own_x = NULL, own_w = NULL;
   g_autofree double *scales = NULL;
-  g_autofree double *a = NULL;
-  g_autofree double *b = NULL;
+  g_autofree double *a = NULL, *b = NULL, *own_scales = NULL;
   LptPending *op;
-  g_autofree double *own_scales = NULL;
-  guint n_scales;
-  gint axis;
-  gint weights_axis;
+  guint n_scales, n_bias, n, c;
+  gint axis, weights_axis;
   gint64 channels;
-  guint n_bias, n, c;
 
   if (x == NULL)
     return lpt_rewriter_decline (lw->rw, node, "no quantization on input 0");
@@ -534,7 +530,9 @@ lpt_lower_weighted (LptLower *lw,
   if (!lpt_form_is_8bit (w))
     return lpt_rewriter_decline (lw->rw, node, "input 1 is the result of %s \"%s\" without quantization behind it",
                                  w->op->node->info->name, lpt_node_known_as (w->op->node));
-  if (lpt_form_is_clamped (w) && lpt_lower_integers (lw, w) == NULL)
+  x = own_x = lpt_lower_settled (lw, x);
+  w = own_w = lpt_lower_settled (lw, w);
+  if (lpt_form_is_clamped (w))
     return lpt_rewriter_decline (lw->rw, node, "input 1 is clamped between its integers");
   if ((node->info->flags & LPT_OP_F_TRANSPOSED) != 0 && w->q->producer->data == NULL)
     return lpt_rewriter_decline (lw->rw, node, "its weights are not constant");

@@ -556,6 +556,13 @@ static const char *const known[] = {
   "%w = FakeQuantize(%v, %vl, %vh, %vl, %vh) {levels=255} : f32[3,2,1,1]\n"
   "%z = Convolution(%q, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,3,8,1]\n"
   "Result(%z)\n",
+  /* a bound between two codes: the mean of one element takes nothing else from it */
+  "%x = Parameter : f32[1,3,17,4]\n%l = Const {-0.124285355} : f32[]\n%h = Const {1.0846554} : f32[]\n"
+  "%q = FakeQuantize(%x, %l, %h, %l, %h) {levels=16} : f32[1,3,17,4]\n"
+  "%a = Const {3} : i64[1]\n%y = ReduceMin(%q, %a) {keep_dims=true} : f32[1,3,17,1]\n"
+  "%c = Clamp(%y) {min=0, max=1.2568804083408238} : f32[1,3,17,1]\n"
+  "%z = MVN(%c, %a) {eps=1e-05, normalize_variance=true, eps_mode=inside_sqrt} : f32[1,3,17,1]\n"
+  "Result(%z)\n",
 };
 
 static void
