@@ -84,7 +84,8 @@ lpt_node_evaluate (LptNode          *node,
 #define ALWAYS_ALLOWED ((gsize) 1 << 20)
 
 gboolean
-lpt_node_const_grows (LptNode *node)
+lpt_node_const_grows (LptNode          *node,
+                      LptTensor *const *in)
 {
   const LptValue *out = &node->out[0];
   gsize from = 0, to;
@@ -92,8 +93,12 @@ lpt_node_const_grows (LptNode *node)
   guint i;
 
   for (i = 0; i < node->n_in; i++)
-    if (lpt_node_const_in (node, i) != NULL)
-      from += lpt_tensor_size (lpt_node_const_in (node, i));
+    {
+      LptTensor *tensor = in != NULL ? in[i] : lpt_node_const_in (node, i);
+
+      if (tensor != NULL)
+        from += lpt_tensor_size (tensor);
+    }
 
   return lpt_shape_is_static (&out->shape) &&
          (!lpt_shape_count (&out->shape, &count) || !lpt_tensor_byte_size (out->dtype, count, &to) ||

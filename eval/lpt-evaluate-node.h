@@ -20,8 +20,9 @@
 gboolean   lpt_node_evaluate       (LptNode *node, LptTensor *const *in, LptTensor **out, GError **error);
 
 /* Would the constant output 0 be more than LPT_CONST_MAX_GROWTH times as large as what it is made of, and more than
- * 1 MiB? A few numbers may ask for gigabytes. As far as its shape is known before. */
+ * 1 MiB? A few numbers may ask for gigabytes. As far as its shape is known before. @in (nullable): its inputs, else those of
+ * the graph. */
 #define LPT_CONST_MAX_GROWTH 16
-gboolean   lpt_node_const_grows    (LptNode *node);
+gboolean   lpt_node_const_grows    (LptNode *node, LptTensor *const *in);
 /* Output 0 of a node whose inputs are all Constants. NULL + error (also when one is not). */
 LptTensor *lpt_node_evaluate_const (LptNode *node, GError **error);

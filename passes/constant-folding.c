@@ -46,7 +46,7 @@ rewrite (LptRewriter *rw,
 
   if (!is_foldable (rw, node))
     return FALSE;
-  if (lpt_node_const_grows (node))
+  if (lpt_node_const_grows (node, NULL))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",
                                  LPT_CONST_MAX_GROWTH);
   folded = lpt_node_evaluate_const (node, &error);

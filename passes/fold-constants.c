@@ -30,14 +30,9 @@ is_foldable (LptNode *node)
 {
   const guint32 others = LPT_OP_F_SINK | LPT_OP_F_RANDOM | LPT_OP_F_STATE | LPT_OP_F_LOWERED;
 
-  if (node->n_in == 0 || node->n_out != 1 || node->bodies != NULL || (node->flags & LPT_NODE_KEEP_CONST) ||
-      (node->info->flags & others) || node->op == LPT_OP_CONVERT || node->op == LPT_OP_CONVERT_LIKE ||
-      node->out[0].quant != NULL)
-    return FALSE;
-  for (guint i = 0; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && (lpt_node_const_in (node, i) == NULL || lpt_node_in (node, i)->quant != NULL))
-      return FALSE;
-  return TRUE;
+  return node->n_in > 0 && node->n_out == 1 && node->bodies == NULL && (node->flags & LPT_NODE_KEEP_CONST) == 0 &&
+         (node->info->flags & others) == 0 && node->op != LPT_OP_CONVERT && node->op != LPT_OP_CONVERT_LIKE &&
+         node->out[0].quant == NULL;
 }
 
 static gboolean
@@ -106,33 +101,50 @@ is_of_constant (const LptDequant *dq)
   return lpt_node_is_const (source) || (source->op == LPT_OP_CONVERT && lpt_node_const_in (source, 0) != NULL);
 }
 
-/* The dequantization of constants on its inputs goes. */
-static void
-fold_operands (LptRewriter *rw,
-               LptNode     *node)
+/* Is input @i of @node constant or absent? A product takes what is behind a dequantization, too: @dq, else empty. */
+static gboolean
+is_operand (LptRewriter *rw,
+            LptNode     *node,
+            guint        i,
+            LptDequant  *dq)
 {
-  const LptTypeList *accepted = &lpt_rewriter_config (rw)->default_precisions;
-  LptDequant dq[2];
-  guint i;
+  LptValue *value = lpt_node_in (node, i);
 
-  if (node->n_in < 2 || !needs_no_codes (node))
-    return;
-  for (i = 0; i < node->n_in; i++)
-    if (lpt_node_const_in (node, i) == NULL &&
-        (i >= G_N_ELEMENTS (dq) || lpt_node_in (node, i) == NULL ||
-         !lpt_dequant_find (lpt_node_in (node, i), accepted, &dq[i]) || !is_of_constant (&dq[i])))
-      return;
-  for (i = 0; i < G_N_ELEMENTS (dq); i++)
-    if (lpt_node_const_in (node, i) == NULL)
-      {
-        LptNode *old = lpt_node_src (node, i);
-        LptTensor *folded = lpt_layer_fold_chain (&dq[i]);
+  *dq = (LptDequant) { NULL };
+  if (value == NULL || lpt_node_const_in (node, i) != NULL)
+    return value == NULL || value->quant == NULL;
 
-        if (folded == NULL)
-          return;
-        lpt_node_set_input (node, i, lpt_rewriter_const (rw, old->name, folded));
-        lpt_rewriter_drop_unused (rw, old);
-      }
+  return needs_no_codes (node) && lpt_dequant_find (value, &lpt_rewriter_config (rw)->default_precisions, dq) &&
+         is_of_constant (dq);
+}
+
+/* The inputs as numbers, NULL where there is none; FALSE: one is not constant. */
+static gboolean
+operands (LptRewriter *rw,
+          LptNode     *node,
+          GPtrArray   *in)
+{
+  LptDequant dq;
+
+  for (guint i = 0; i < node->n_in; i++)
+    if (!is_operand (rw, node, i, &dq))
+      return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      LptTensor *known = lpt_node_const_in (node, i);
+      LptTensor *tensor = known != NULL ? lpt_tensor_ref (known) : NULL;
+
+      if (known == NULL && lpt_node_in (node, i) != NULL)
+        {
+          is_operand (rw, node, i, &dq);
+          tensor = lpt_layer_fold_chain (&dq);
+          if (tensor == NULL)
+            return FALSE;
+        }
+      g_ptr_array_add (in, tensor);
+    }
+
+  return TRUE;
 }
 
 static gboolean
@@ -150,17 +162,19 @@ static gboolean
 rewrite (LptRewriter *rw,
          LptNode     *node)
 {
+  g_autoptr (GPtrArray) in = NULL;
   LptTensor *folded;
   LptValue *constant;
 
-  fold_operands (rw, node);
   if (!is_foldable (node) || !is_wanted (node))
     return FALSE;
-  if (lpt_node_const_grows (node))
+  in = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  if (!operands (rw, node, in))
+    return FALSE;
+  if (lpt_node_const_grows (node, (LptTensor *const *) in->pdata))
     return lpt_rewriter_decline (rw, node, "the constant would be more than %d times as large as its inputs",
                                  LPT_CONST_MAX_GROWTH);
-  folded = lpt_node_evaluate_const (node, NULL);
-  if (folded == NULL)
+  if (!lpt_node_evaluate (node, (LptTensor *const *) in->pdata, &folded, NULL))
     return FALSE;      /* constant-folding says why */
   constant = lpt_rewriter_const (rw, node->name, folded);
   lpt_node_take_name (constant->producer, node, "/replaced");

@@ -51,7 +51,7 @@ lpt_tfl_w_folded (LptGraph *graph, LptNode *node)
 {
   LptValue *out = lpt_node_out (node), *folded = lpt_node_fold (graph, node);
   gboolean may_fold = folded == out && node->n_in > 0 && node->n_out == 1 && is_constant (node)
-                      && !lpt_node_const_grows (node);
+                      && !lpt_node_const_grows (node, NULL);
   g_autoptr (LptTensor) data = may_fold ? lpt_node_evaluate_const (node, NULL) : NULL;
   if (data == NULL)
     return folded;
