@@ -16,10 +16,38 @@ lpt_node_keeps_codes (const LptNode *node)
          node->out[0].quant != NULL;
 }
 
+/* Is it one number for all of both? Along an axis they go with their elements. */
+static gboolean
+is_same_for_all (const LptQuant *a,
+                 const LptQuant *b)
+{
+  return (a->n > 1 && b->n > 1) || (a->n == b->n && a->scale[0] == b->scale[0] && a->zero_point[0] == b->zero_point[0]);
+}
+
+/* Does @node, which keeps codes, hand them on as they are, whatever numbers they stand for? */
+static gboolean
+hands_on_codes (const LptNode *node)
+{
+  guint i, o;
+
+  if (node->bodies != NULL || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_SHAPE)) ||
+      node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_REINTERPRET)
+    return TRUE;
+  if ((node->info->flags & LPT_OP_F_PRESERVES) == 0 || (node->info->flags & LPT_OP_F_UNARY))
+    return FALSE;
+  for (i = 0; i < node->n_in; i++)
+    for (o = 0; o < node->n_out; o++)
+      if (node->in[i].value != NULL && node->in[i].value->quant != NULL && node->out[o].quant != NULL &&
+          !is_same_for_all (node->in[i].value->quant, node->out[o].quant))
+        return FALSE;
+
+  return TRUE;
+}
+
 gboolean
 lpt_node_is_integer_op (const LptNode *node)
 {
-  return (node->flags & LPT_NODE_RELAXED) && lpt_node_keeps_codes (node);
+  return lpt_node_keeps_codes (node) && ((node->flags & LPT_NODE_RELAXED) || !hands_on_codes (node));
 }
 
 gboolean
