@@ -338,6 +338,7 @@ lpt_prepare_float_winograd (LptProgram      *program,
   lpt_float_epilogue_init (&c->end, op, 2, 1, groups * c->rows);
   form.workspace = split (c);
   form.kernel = c->kernel->name;
+  form.reorders = TRUE;
   form.tasks = c->images * groups * c->n_tile_tasks * c->col_tasks;
   lpt_program_set_form (op, &form);
 }

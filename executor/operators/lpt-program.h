@@ -127,6 +127,7 @@ typedef struct
   GDestroyNotify clear;        /* frees what `params` own, but not themselves; or NULL */
   gpointer       params;       /* owned (g_free) */
   const char    *kernel;       /* for the profile: "conv_avx512vnni" */
+  gboolean       reorders;     /* sums real numbers in another order than the plain op, at every level in the same */
   gsize          tasks;        /* from the shapes, never from the number of threads */
   gsize          start;
   gsize          workspace;    /* per thread, multiple of 64 */

@@ -10,10 +10,10 @@
  * channels last); $name is a constant. Places are @input, @const, @dynamic (allocated when its shape is known) or
  * @arena+OFFSET, /PITCH behind it; before pass place @dynamic, and @%value+OFFSET in the storage of that value (before
  * choose-layouts: where place-parts had rather it were). Ops without kernel are views; reference ops say why they are
- * such (operators/remarks.def). Before its layouts are chosen a program prints in the order of the graph, one line for
- * each op that none does the work of, values in the layouts that forms ask for. All that a run depends on is there but
- * the parameters of ops, which follow from their nodes, and the bytes of constants. Before pass import there is only
- * the graph, and its text.
+ * such (operators/remarks.def); "sums reordered": real numbers are rounded otherwise than by the plain op. Before its
+ * layouts are chosen a program prints in the order of the graph, one line for each op that none does the work of,
+ * values in the layouts that forms ask for. All that a run depends on is there but the parameters of ops, which follow
+ * from their nodes, and the bytes of constants. Before pass import there is only the graph, and its text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -236,6 +236,8 @@ append_form (Text               *t,
   else
     g_string_append_printf (t->out, "%s, %" G_GSIZE_FORMAT " task%s, ", form->kernel, form->tasks,
                             form->tasks == 1 ? "" : "s");
+  if (form->reorders)
+    g_string_append (t->out, "sums reordered, ");
   if (!op->converts)
     {
       append_macs (t, op);

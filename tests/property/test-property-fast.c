@@ -2,9 +2,9 @@
  *
  * The source, and what the pipeline makes of it for one target after the other, at every level of the CPU with one to
  * three threads, twice in the same memory; and with the units of chains in orders that threads might get them to run
- * in. Real 3x3 convolutions that go through Winograd's transforms are rounded otherwise than the plain op, alike at
- * every level that has them (winograd.h; tests/unit/test-fast-winograd.c holds them against the plain op): runs with
- * them are held against the first of them.
+ * in. Real convolutions that go through Winograd's transforms, or tap by tap, are rounded otherwise than the plain op,
+ * alike at every level that has them (tests/unit/test-fast-winograd.c holds them against the plain op): runs with them
+ * are held against the first of them.
  *
  * 40 graphs, LPT_TEST_NIGHTLY=1: 5000.
  *
@@ -23,15 +23,15 @@
 #include "executor/lpt-plan.h"
 #include "tests/unit/loops-drawn.h"
 
-/* @transforms: (out) (nullable): are there convolutions by Winograd's transforms? */
+/* @reorders: (out) (nullable): does an op sum in another order than the plain one? */
 static GPtrArray *
-run (LptGraph *graph, guint flags, guint threads, guint seed, gboolean *transforms, GError **error)
+run (LptGraph *graph, guint flags, guint threads, guint seed, gboolean *reorders, GError **error)
 {
   g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, error);
   g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, threads < LOOPS_DRAWN ? threads : 1, error) : NULL;
-  g_autofree char *text = plan != NULL && transforms != NULL ? lpt_plan_to_text (plan, 0) : NULL;
+  g_autofree char *text = plan != NULL && reorders != NULL ? lpt_plan_to_text (plan, 0) : NULL;
   if (text != NULL)
-    *transforms = strstr (text, "winograd") != NULL;
+    *reorders = strstr (text, "sums reordered") != NULL;
   if (context != NULL && threads == LOOPS_DRAWN)
     lpt_plan_context_set_run_loops (context, run_loops_drawn);
   g_autoptr (GPtrArray) first = context != NULL ? property_run (plan, context, graph, seed, error) : NULL;
@@ -58,7 +58,7 @@ static char *
 compare (LptGraph *graph, const char *form, guint seed)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) plain = run (graph, LPT_PLAN_REFERENCE, 1, seed, NULL, &error), by_transforms = NULL;
+  g_autoptr (GPtrArray) plain = run (graph, LPT_PLAN_REFERENCE, 1, seed, NULL, &error), reordered = NULL;
   if (plain == NULL)
     return g_strdup_printf ("%s, plain: %s", form, error->message);
   loops_draw_from (seed);
@@ -66,12 +66,12 @@ compare (LptGraph *graph, const char *form, guint seed)
     for (guint threads = 1; threads <= LOOPS_DRAWN; threads++)
       {
         g_setenv ("LPT_CPU", lpt_cpu_level_at (level), TRUE);
-        gboolean transforms = FALSE;
-        g_autoptr (GPtrArray) fast = run (graph, 0, threads, seed, &transforms, &error);
+        gboolean reorders = FALSE;
+        g_autoptr (GPtrArray) fast = run (graph, 0, threads, seed, &reorders, &error);
         g_unsetenv ("LPT_CPU");
-        if (transforms && by_transforms == NULL && fast != NULL)
-          by_transforms = g_ptr_array_ref (fast);
-        g_autofree char *other = fast != NULL ? difference (transforms ? by_transforms : plain, fast)
+        if (reorders && reordered == NULL && fast != NULL)
+          reordered = g_ptr_array_ref (fast);
+        g_autofree char *other = fast != NULL ? difference (reorders ? reordered : plain, fast)
                                               : g_strdup (error->message);
         if (other != NULL)
           return g_strdup_printf ("%s, %s: %u threads, %s", form, lpt_cpu_level_at (level), threads, other);
