@@ -261,6 +261,24 @@ granularity_text (const LptConfig *config)
                           r->ports);
 }
 
+/* Passes by the names that others have for them. */
+static void
+test_passes (void)
+{
+  static const struct { const char *text, *is; } rows[] = {
+    { "max-pool", "max-pool" }, { "MaxPool", "max-pool" }, { "MAX_POOL ", "max-pool" },
+    { "MaxPoolTransformation", "max-pool" }, { "maxpooltransformation", "max-pool" },
+    { "max", NULL }, { "max-pools", NULL }, { "MaxPoolTransformations", NULL }, { "", NULL },
+    { "Transformation", NULL }, { "FakeQuantizeDecompositionTransformation", "fake-quantize-decomposition" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      const LptPass *pass = lpt_pass_find (rows[i].text);
+      g_assert_cmpstr (pass != NULL ? pass->name : NULL, ==, rows[i].is);
+    }
+}
+
 /* How restrictions are spelled, to the ends of what is allowed. */
 static void
 test_spelled (void)
@@ -396,6 +414,7 @@ main (int    argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/target/wrong", test_wrong);
   g_test_add_func ("/target/restrictions", test_restrictions);
+  g_test_add_func ("/target/passes", test_passes);
   g_test_add_func ("/target/spelled", test_spelled);
   g_test_add_func ("/target/repeated", test_repeated);
   g_test_add_func ("/target/never", test_never);
