@@ -7,7 +7,7 @@
  * products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose scales
  * change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the
  * configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are taken as
- * they are: weight-only-given.c. Convolutions: weight-only-window.c.
+ * they are: weight-only-given.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -187,6 +187,7 @@ rewrite (LptWeightOnly *u,
   lpt_rewriter_replace (u->rw, lpt_node_out (node), lpt_node_out (y), NULL);
 }
 
+/* Bodies first, each for itself: what they read from around them is data like their own. */
 static gboolean
 run_graph (LptRewriter  *rw,
            LptGraph     *graph,
@@ -202,6 +203,14 @@ run_graph (LptRewriter  *rw,
     {
       LptNode *node = order->pdata[i];
 
+      for (guint k = 0; k < lpt_node_n_bodies (node); k++)
+        {
+          rw->graph = lpt_node_body (node, k);
+          const gboolean ok = run_graph (rw, rw->graph, error);
+          rw->graph = graph;
+          if (!ok)
+            return FALSE;
+        }
       if (node->op == LPT_OP_MATMUL)
         rewrite (&u, node);
       else if (!u.raised && (node->info->flags & LPT_OP_F_WEIGHTED))
