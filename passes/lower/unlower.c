@@ -199,7 +199,23 @@ moves_numbers (LptUnlower     *u,
          lpt_code_of (value).dtype != LPT_DTYPE_UNDEFINED;
 }
 
-/* (b + rest) * scale: the bias as lowering had it. */
+/* Scales of the steps in which the sums of @node count, for @n channels; NULL: they are real, or one for each input. */
+static LptQuant *
+steps_of_sums (LptNode *node,
+               guint    n)
+{
+  const LptQuant *x = lpt_node_in (node, 0)->quant, *w = lpt_node_in (node, 1)->quant;
+  g_autofree double *scale = g_new (double, MAX (n, 1));
+
+  if (x == NULL || w == NULL || x->n > 1 || (w->n > 1 && w->n != n))
+    return NULL;
+  for (guint c = 0; c < n; c++)
+    scale[c] = x->scale[0] * w->scale[w->n == 1 ? 0 : c];
+
+  return lpt_quant_new (n > 1 ? 0 : LPT_QUANT_PER_TENSOR, n, scale, NULL);
+}
+
+/* (b + rest) * scale: the bias as lowering had it. Integers without a scale are in the steps of the sums. */
 static LptValue *
 real_bias (LptUnlower *u,
            LptNode  *node,
@@ -208,17 +224,21 @@ real_bias (LptUnlower *u,
 {
   const LptFloats *rest = lpt_node_bias_rest (node);
   LptTensor *data = lpt_node_const_in (node, port);
-  const LptQuant *quant = data != NULL ? lpt_node_in (node, port)->quant : NULL;
+  const gboolean bare = data != NULL && rest != NULL && lpt_node_in (node, port)->quant == NULL &&
+                        lpt_tensor_dtype (data) == LPT_DTYPE_I32 && lpt_tensor_count (data) <= G_MAXUINT16;
+  g_autoptr (LptQuant) steps = bare && node->n_in > 1 ? steps_of_sums (node, (guint) lpt_tensor_count (data)) : NULL;
+  const LptQuant *quant = bare ? steps : data != NULL ? lpt_node_in (node, port)->quant : NULL;
   g_autoptr (LptTensor) real = NULL;
   g_autofree double *values = NULL;
   gint64 n;
 
-  if (quant == NULL || rest == NULL || rest->n == 0)
+  if (quant == NULL || rest == NULL || (rest->n == 0 && !bare))
     return otherwise;
   n = lpt_tensor_count (data);
   values = g_new (double, n + 1);
   for (gint64 c = 0; c < n; c++)
-    values[c] = ((double) lpt_tensor_get_i64 (data, c) + rest->v[rest->n == 1 ? 0 : MIN (c, rest->n - 1)])
+    values[c] = ((double) lpt_tensor_get_i64 (data, c) +
+                 (rest->n == 0 ? 0 : rest->v[rest->n == 1 ? 0 : MIN (c, rest->n - 1)]))
                 * quant->scale[quant->n == 1 ? 0 : MIN (c, quant->n - 1)];
   real = lpt_tensor_from_f64 (LPT_DTYPE_F32, lpt_tensor_shape (data), values, NULL);
 

@@ -114,6 +114,11 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
     return -1;
   if (q == NULL || form->hybrid)
     {
+      if (given != NULL && given->quant == NULL && lpt_dtype_is_integer (given->dtype))
+        {
+          lpt_tfl_w_fail (w, "a bias without scales");
+          return -1;
+        }
       g_autoptr (LptTensor) real = given != NULL && given->producer->data != NULL ? lpt_tfl_w_real_data (w, given)
                                                                                   : NULL;
       LptTensor *data = real != NULL ? own_part (w, real, form)
