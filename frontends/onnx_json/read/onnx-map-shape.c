@@ -390,7 +390,9 @@ pad_axes (LptOnnxNode   *on,
           const LptInts *axes,
           LptValue      *value)
 {
-  gint rank = lpt_onnx_rank (on, lpt_onnx_in (on, 0));
+  gboolean all = axes == NULL && pads->n / 2 <= LPT_MAX_RANK;
+  LptValue *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), all ? (gint) (pads->n / 2) : -1);
+  gint rank = lpt_onnx_rank (on, x);
   guint n = axes != NULL ? axes->n : (guint) rank;
   LptInts begin = { 0 }, end = { 0 };
 
@@ -406,8 +408,7 @@ pad_axes (LptOnnxNode   *on,
       end.v[axis] = pads->v[n + i];
     }
   if (on->error == NULL)
-    lpt_onnx_set (on, 0,
-                  pad (on, lpt_onnx_in (on, 0), lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
+    lpt_onnx_set (on, 0, pad (on, x, lpt_onnx_i64_list (on, &begin), lpt_onnx_i64_list (on, &end), value));
   lpt_ints_clear (&begin);
   lpt_ints_clear (&end);
 }

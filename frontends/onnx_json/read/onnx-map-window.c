@@ -118,7 +118,8 @@ read_window (LptOnnxNode  *on,
             lpt_onnx_fail (on, LPT_ERROR_INVALID, "kernel_shape differs from the weights");
           w.kernel[i] = kernel[i];
         }
-      if (w.kernel[i] == 0)
+      /* Of computed weights it may be open: nothing asks for it before they are there. */
+      if (w.kernel[i] == 0 && (kernel == NULL || kernel[i] != LPT_DYNAMIC))
         lpt_onnx_fail (on, LPT_ERROR_INVALID, "has no kernel_shape");
     }
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
@@ -285,9 +286,9 @@ pads_of_transposed (LptOnnxNode *on,
 
       if (wanted[i] < 0 && !same)
         continue;
-      if (length == LPT_DYNAMIC || length > G_MAXINT32)
+      if (length == LPT_DYNAMIC || length > G_MAXINT32 || w->kernel[i] == 0)
         {
-          lpt_onnx_unsupported (on, "output_shape or auto_pad with a dynamic or huge input");
+          lpt_onnx_unsupported (on, "output_shape or auto_pad with a dynamic or huge input, or open weights");
           return;
         }
       if (wanted[i] < 0)

@@ -59,7 +59,7 @@ lpt_onnx_w_real_type (LptNode *node,
 
   LptDType dtype = node->in[i].compute != LPT_DTYPE_UNDEFINED ? node->in[i].compute : value->dtype;
 
-  if (value->quant != NULL)
+  if (value->quant != NULL && (node->info->flags & LPT_OP_F_BITS) == 0)
     return LPT_DTYPE_F32;
   if (lpt_onnx_w_takes (node, dtype))
     return dtype;

@@ -10,7 +10,7 @@
  *   - where types do not go together, all of them are the widest real one; booleans only if that is not enough.
  *
  * What follows from these is asked of inference; where an output is of another type, a Cast comes behind. So is an
- * elementwise op of plain integers and of codes, whose numbers are read as float32.
+ * op of plain integers and of codes that computes on elements or moves them: numbers of codes are read as float32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,9 +52,11 @@ infer (LptNode        *node,
 {
   g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
   guint32 flags = node->flags;
+  const gboolean lowered = node->graph->lowered;
   gboolean ok;
 
   node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  node->graph->lowered = FALSE;         /* there all nodes may mix types */
   for (guint o = 0; o < node->n_out; o++)
     node->out[o].quant = NULL;
   ok = lpt_node_infer (node, NULL);
@@ -64,6 +66,7 @@ infer (LptNode        *node,
       node->out[o] = have[o];
     }
   node->flags = flags;
+  node->graph->lowered = lowered;
   return ok;
 }
 
@@ -87,7 +90,8 @@ mixes_codes (LptNode *node)
     codes = codes || (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL);
   for (guint o = 0; o < node->n_out; o++)
     plain = plain || (node->out[o].quant == NULL && lpt_dtype_is_integer (node->out[o].dtype));
-  return codes && plain && (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0;
+  return codes && plain && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0 &&
+         (node->info->flags & LPT_OP_F_BITS) == 0;
 }
 
 void

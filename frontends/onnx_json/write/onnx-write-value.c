@@ -234,7 +234,8 @@ lpt_onnx_w_in (LptOnnxWriter *w,
                guint          i)
 {
   LptValue *value = lpt_node_in (node, i);
-  const char *name = value != NULL ? lpt_onnx_w_real (w, value) : "";
+  const gboolean bits = (node->info->flags & LPT_OP_F_BITS) != 0;         /* of codes, not of numbers */
+  const char *name = value == NULL ? "" : bits ? lpt_onnx_w_codes (w, value) : lpt_onnx_w_real (w, value);
 
   /* Of relaxed nodes, before their integers have a quantization; and of types that the operator does not take. */
   if (value != NULL && value->quant == NULL && lpt_onnx_w_real_type (node, i) != value->dtype)

@@ -312,9 +312,11 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
   g_autofree double *values = NULL;
   guint n = MAX (rest->n, fold->n);
 
-  if (n == 0)
+  /* Integers without a scale are in the steps of the sums. */
+  if (n == 0 && (bias == NULL || bias->quant != NULL || !lpt_dtype_is_integer (bias->dtype) || sx == NULL ||
+                 sw == NULL))
     return lpt_onnx_w_in (w, node, i);
-  if (sx == NULL || sw == NULL || (bias != NULL && (codes == NULL || bias->quant == NULL)))
+  if (sx == NULL || sw == NULL || (bias != NULL && codes == NULL))
     {
       lpt_onnx_w_fail (w, "a bias without scales");
       return "";
@@ -361,9 +363,10 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
 
   if (view.transposed && node->n_in > view.zero && lpt_node_in (node, view.zero) != NULL)
     x = lpt_onnx_w_step (w, "Sub", 2, x, IN (view.zero));     /* ONNX has no such product of integers */
-  if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 0)->dtype))
+  /* Integers that count as real numbers are such already. */
+  if (lpt_node_in (node, 0)->quant == NULL && lpt_dtype_is_integer (lpt_onnx_w_real_type (node, 0)))
     x = lpt_onnx_w_cast (w, x, LPT_DTYPE_F32);
-  if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_node_in (node, 1)->dtype))
+  if (lpt_node_in (node, 1)->quant == NULL && lpt_dtype_is_integer (lpt_onnx_w_real_type (node, 1)))
     weights = lpt_onnx_w_cast (w, weights, LPT_DTYPE_F32);
   y = lpt_onnx_w_node (w, onnx, out, 3, x, weights, bias);
   if (integers)
