@@ -13,7 +13,8 @@
  * Left alone are 15, 16, 255 and 256 levels, which the rules know, and what has integers as its output already.
  *
  * Refused when
- *   - an interval is empty, turned round or infinite, or its steps get lost beside its ends.
+ *   - an interval is empty, turned round or infinite, or its steps get lost beside its ends, among them the new ones,
+ *     which halves round.
  *
  * Golden tests: tests/golden/widen-levels/
  *
@@ -83,24 +84,54 @@ extension_of (const LptQuantizeDetails *details,
   return (Extension) { 0, 1 };
 }
 
-/* low + @part (high - low) of an interval, the input interval or the output interval, as input @input of @fq. */
-static LptValue *
-end_of (LptRewriter              *rw,
-        LptNode                  *fq,
+/* low + @part (high - low) of an interval, the input interval or the output interval, as input @input of @fq. NULL: its
+ * type rounds an end by more than a little of a step. */
+static LptTensor *
+end_of (LptNode                  *fq,
         guint                     input,
         const LptQuantizeDetails *details,
         gboolean                  out,
         double                    part)
 {
-  const LptValue *old = lpt_node_in (fq, input);
   const float *low = out ? details->out_low : details->in_low, *high = out ? details->out_high : details->in_high;
   const LptShape *shape = out ? &details->out_shape : &details->in_shape;
   const guint n = out ? details->n_out : details->n_in;
+  const double last = (double) details->levels - 1;
   g_autofree double *values = g_new (double, n);
+  LptTensor *ends;
 
   for (guint i = 0; i < n; i++)
     values[i] = low[i] + part * ((double) high[i] - low[i]);
-  return lpt_rewriter_const (rw, old->producer->name, lpt_tensor_from_f64 (old->dtype, shape, values, NULL));
+  ends = lpt_tensor_from_f64 (lpt_node_in (fq, input)->dtype, shape, values, NULL);
+  for (guint i = 0; ends != NULL && i < n; i++)
+    if (!(fabs (lpt_tensor_get_f64 (ends, i) - values[i]) <= NEAR * ((double) high[i] - low[i]) / last))
+      g_clear_pointer (&ends, lpt_tensor_unref);
+
+  return ends;
+}
+
+/* Interval ends of 256 levels; FALSE: one does not fit. */
+static gboolean
+read_ends (LptNode                  *fq,
+           const LptQuantizeDetails *details,
+           gboolean                  constant,
+           LptTensor               **ends)
+{
+  const Extension more = extension_of (details, constant);
+  const double last = (double) details->levels - 1;
+  gboolean fit = TRUE;
+
+  for (guint i = 1; i < 5; i++)
+    {
+      const double code = i % 2 == 0 ? WIDE - 1 - more.below : -more.below;
+
+      ends[i] = end_of (fq, i, details, i > 2 || constant, code / more.parts / last);
+      fit = fit && ends[i] != NULL;
+    }
+  for (guint i = 1; i < 5 && !fit; i++)
+    g_clear_pointer (&ends[i], lpt_tensor_unref);
+
+  return fit;
 }
 
 /* The data within its interval. */
@@ -132,27 +163,21 @@ rewrite (LptRewriter *rw,
   const guint64 levels = (guint64) LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels;
   const gboolean constant = lpt_node_const_in (fq, 0) != NULL;
   g_auto (LptQuantizeDetails) details = { 0 };
+  LptTensor *ends[5] = { NULL };
   LptValue *in[5];
   LptNode *fresh;
-  Extension more;
-  double last;
 
   if (levels < 2 || levels >= WIDE || lpt_levels_are_supported (levels) || !lpt_dtype_is_real (fq->out[0].dtype) ||
       !lpt_quantize_intervals_are_constant (fq) || !lpt_quantize_details_read (fq, &details))
     return FALSE;
   if (!steps_are_sound (details.in_low, details.in_high, details.n_in, levels) ||
-      !steps_are_sound (details.out_low, details.out_high, details.n_out, levels))
+      !steps_are_sound (details.out_low, details.out_high, details.n_out, levels) ||
+      !read_ends (fq, &details, constant, ends))
     return lpt_rewriter_decline (rw, fq, "its interval has no steps that levels could be added to");
-  more = extension_of (&details, constant);
-  last = (double) levels - 1;
   in[0] = constant ? lpt_rewriter_const (rw, fq->name, lpt_fold_fake_quantize (fq, fq->out[0].dtype, FALSE))
                    : bounded (rw, fq);
   for (guint i = 1; i < 5; i++)
-    {
-      const double code = i % 2 == 0 ? WIDE - 1 - more.below : -more.below;
-
-      in[i] = end_of (rw, fq, i, &details, i > 2 || constant, code / more.parts / last);
-    }
+    in[i] = lpt_rewriter_const (rw, lpt_node_src (fq, i)->name, ends[i]);
   fresh = lpt_layer_clone (rw, fq, 5, in, LPT_DTYPE_UNDEFINED);
   LPT_ATTRS (fresh, LptFakeQuantizeAttrs)->levels = WIDE;
   lpt_node_take_name (fresh, fq, "/levels");
