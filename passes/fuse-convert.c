@@ -7,7 +7,7 @@
  *
  * Refused when
  *   - the Convert does not go to f32 or f16, or comes from another type than an 8, 16, 32 bit integer or a real type;
- *   - it rounds: from a real type of more bits;
+ *   - it rounds: from a real type of more bits, or from 16 bits and more to f16;
  *   - Subtract of a negative value from an unsigned type;
  *   - the operation is kept from clean-up, or the Convert over a constant is marked to be kept.
  *
@@ -69,6 +69,9 @@ rewrite (LptRewriter *rw,
     return FALSE;
   if (node->flags & LPT_NODE_NO_CLEANUP)
     return lpt_rewriter_decline (rw, node, "it is kept from clean-up");
+  /* Integers of 16 bits are rounded to halves, or infinite. */
+  if (lpt_dtype_is_integer (x->dtype) && lpt_dtype_bits (x->dtype) > 8 && convert->out[0].dtype == LPT_DTYPE_F16)
+    return FALSE;
   if (!lpt_dtype_is_low (x->dtype) &&
       (!lpt_dtype_is_real (x->dtype) || lpt_dtype_bits (x->dtype) > lpt_dtype_bits (convert->out[0].dtype)))
     return FALSE;
