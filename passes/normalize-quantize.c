@@ -52,8 +52,11 @@ feeds_integers (const LptValue *value,
     {
       const LptNode *user = lpt_value_use (value, i)->node;
 
-      if (lpt_node_is_integer_op (user) || (lpt_node_keeps_codes (user) && feeds_integers (&user->out[0], depth - 1)))
+      if (lpt_node_is_integer_op (user))
         return TRUE;
+      for (guint o = 0; lpt_node_keeps_codes (user) && o < user->n_out; o++)
+        if (feeds_integers (&user->out[o], depth - 1))
+          return TRUE;
     }
   return FALSE;
 }
