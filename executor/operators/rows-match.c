@@ -5,7 +5,8 @@
  *
  *     x - mean x    x / sqrt (mean (x x) + eps)    e^(x - max x) / sum e^(x - max x)
  *
- * A comparison joins as the mask of a Select.
+ * Comparisons and functions of their truth join what reads them, as numbers 0 and 1; a program that ends with truth
+ * makes words of it.
  * A row is the last axis, or the last few where a reduction or MVN goes over those; then only ops join whose operands
  * go on along the whole row as along its last axis.
  *
@@ -239,8 +240,11 @@ begin (LptRowsMatch  *m,
   const LptShape *shape = &last->out[0]->array.shape;
 
   *m = (LptRowsMatch) { .n_runs = 1 };
-  if (!lpt_rows_read_op (last, &m->runs[0]) || m->runs[0].kind == LPT_RUN_RENAME || m->runs[0].kind == LPT_RUN_REDUCE ||
-      m->runs[0].truth || (layout != LPT_ROWS_ANY && m->runs[0].layout != LPT_ROWS_ANY && m->runs[0].layout != layout))
+  if (!lpt_rows_read_op (last, &m->runs[0]) || m->runs[0].kind == LPT_RUN_RENAME || m->runs[0].kind == LPT_RUN_REDUCE)
+    return FALSE;
+  if (m->runs[0].truth)
+    m->runs[0].layout = LPT_ROWS_PLAIN;      /* words are row-major */
+  if (layout != LPT_ROWS_ANY && m->runs[0].layout != LPT_ROWS_ANY && m->runs[0].layout != layout)
     return FALSE;
   m->layout = MAX (layout, m->runs[0].layout);
   m->axis = m->runs[0].axis >= 0 ? row_axis (shape, m->runs[0].axis) : -1;

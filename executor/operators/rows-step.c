@@ -247,6 +247,52 @@ compare_run (const LptProgramOp *op,
   return run->truth;
 }
 
+/* A function of truth, as one of 0 and 1. */
+static gboolean
+logical_run (const LptProgramOp *op,
+             LptRun             *run)
+{
+  static const struct { LptOp op; LptFloatBinary binary; } rows[] =
+  {
+    { LPT_OP_LOGICAL_AND, LPT_BINARY_MINIMUM }, { LPT_OP_LOGICAL_OR, LPT_BINARY_MAXIMUM },
+    { LPT_OP_LOGICAL_XOR, LPT_BINARY_NOT_EQUAL }, { LPT_OP_LOGICAL_NOT, LPT_BINARY_EQUAL },
+  };
+  guint i;
+
+  run->n = op->n_in;
+  run->layout = LPT_ROWS_PLAIN;
+  run->truth = TRUE;
+  for (i = 0; i < op->n_in; i++)
+    if (op->in[i] == NULL || op->in[i]->array.dtype != LPT_DTYPE_I64 ||
+        !lpt_shape_is_static (&op->in[i]->array.shape) || lpt_program_count (op->in[i]) == 0)
+      return FALSE;
+  for (i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op->node->op)
+      {
+        run->binary = rows[i].binary;
+        run->kind = op->n_in == 1 ? LPT_RUN_NOT : LPT_RUN_BINARY;
+        return op->n_in > 1 || op->in[0]->kind != LPT_STORAGE_CONST;
+      }
+
+  return FALSE;
+}
+
+/* Truth as real numbers, which it is within the program. */
+static gboolean
+number_run (const LptProgramOp *op,
+            LptRun             *run)
+{
+  const LptProgramOp *made = op->in[0]->def;
+  LptRun before = { .op = NULL };
+
+  run->kind = LPT_RUN_CLAMP;
+  run->lo = -INFINITY;
+  run->hi = INFINITY;
+
+  return op->node->op == LPT_OP_CONVERT && lpt_program_is_real (op->out[0]) && made != NULL && made->n_in > 0 &&
+         lpt_rows_read_op (op->in[0]->def, &before) && before.truth;
+}
+
 /* Does @mask come from a comparison of the same shape that has no other reader? It will be part of the program. */
 static gboolean
 is_compared (const LptProgramValue *mask,
@@ -360,7 +406,9 @@ lpt_rows_read_op (LptProgramOp *op,
   if (op->node->op == LPT_OP_SELECT)
     return select_run (op, run);
   if (op->out[0]->array.dtype == LPT_DTYPE_I64)
-    return compare_run (op, run);
+    return compare_run (op, run) || logical_run (op, run);
+  if (op->in[0]->array.dtype == LPT_DTYPE_I64)
+    return number_run (op, run);
   if (!lpt_program_is_real (op->out[0]) || !lpt_program_is_real (op->in[0]))
     return FALSE;
   if (bound_run (op, run))

@@ -22,6 +22,8 @@
 #define TASK (16 * TILE)
 /* Parameters of rows shorter than this are repeated for a whole tile, which is then one row to the kernels. */
 #define SHORT_ROW 256
+/* Operands that broadcast over rows shorter than this are copied as often, too: a call a row takes longer. */
+#define SPREAD_ROW 64
 
 /* --- operands, rows and registers --- */
 
@@ -320,7 +322,10 @@ place_registers (LptRows            *p,
         }
       if (k + 1 == p->n_runs)
         {
-          form->out = LPT_ROWS_RESULT;
+          p->truth = run->truth;
+          p->made = p->n_registers;
+          p->n_registers += p->truth;
+          form->out = p->truth ? p->made : LPT_ROWS_RESULT;
           return;
         }
       for (r = 0; holder[r] != NULL && (keeps || is_read_later (m, holder[r], k)); r++)
@@ -373,25 +378,53 @@ copy_quant (LptRunForm *run)
     }
 }
 
+/* One element for all of the program. */
 static gboolean
-reads_masks (const LptRows *p)
+is_scalar (const LptRows       *p,
+           const LptRunOperand *o)
 {
-  guint k;
+  gint d;
 
+  for (d = 0; d < p->row_axes; d++)
+    if (o->strides[d] != 0)
+      return FALSE;
+
+  return !o->whole && !o->narrow && o->step == 0;
+}
+
+/* Which operands are copied for a tile of short rows; and registers for these and for masks. */
+static void
+place_copies (LptRows *p)
+{
+  guint n = 0, k, i;
+
+  p->scratch = p->n_registers;
   for (k = 0; k < p->n_runs; k++)
-    if (p->runs[k].in[0].mask)
-      return TRUE;
+    {
+      const LptRun *run = &p->runs[k].run;
+      const gboolean may = p->cols < SPREAD_ROW && p->tile_rows > 1 && !run->narrow &&
+                           (run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT);
 
-  return FALSE;
+      for (i = 0; i < run->n; i++)
+        {
+          LptRunOperand *o = &p->runs[k].in[i];
+
+          o->scalar = is_scalar (p, o);
+          o->spread = may && !o->whole && !o->repeated && !o->scalar;
+          n = o->spread || o->mask ? MAX (n, i + 1) : n;
+        }
+    }
+  p->n_registers += n;
 }
 
 /* The run by whose name the profile knows the program: the one with the most work. */
 static LptProgramOp *
 main_op (const LptRowsMatch *m)
 {
-  static const guint8 weights[] = { [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
-                                    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_LEVELS] = 3,
-                                    [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0 };
+  static const guint8 weights[] = {
+    [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
+    [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_NOT] = 1,
+    [LPT_RUN_LEVELS] = 3, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0 };
   guint best = 0, k;
 
   for (k = 1; k < m->n_runs; k++)
@@ -450,7 +483,7 @@ lpt_prepare_rows (LptProgram         *program,
   copy_levels (p, &shape);
   repeat_rows (p);
   place_registers (p, m);
-  p->n_registers += reads_masks (p);
+  place_copies (p);
   for (k = 0; k < p->n_in; k++)
     p->in[k].overwritten = may_overwrite (p, k, result);
   form = (LptOpForm) { .run = lpt_rows_run, .clear = rows_clear, .params = p, .kernel = program->kernels.floats->name,

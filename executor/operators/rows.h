@@ -18,6 +18,7 @@ typedef enum
   LPT_RUN_BINARY, LPT_RUN_MAP, LPT_RUN_CLAMP, LPT_RUN_SOFTMAX, LPT_RUN_NORMALIZE, LPT_RUN_QUANTIZE, LPT_RUN_DEQUANTIZE,
   LPT_RUN_WORDS,                     /* Dequantize of int32 */
   LPT_RUN_SELECT,
+  LPT_RUN_NOT,                       /* of truth */
   LPT_RUN_LEVELS,                    /* FakeQuantize */
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_REDUCE,                    /* of each row: one element */
@@ -75,16 +76,20 @@ typedef struct
   gboolean   whole;                  /* of the program's shape: tiles lie as in a register */
   gboolean   narrow;                 /* one element for each row, one behind the other */
   gboolean   repeated;               /* a constant row, as often as a tile has rows */
+  gboolean   scalar;                 /* one element for all */
+  gboolean   spread;                 /* copied for a whole tile, as rows are short and it broadcasts */
   gint64     strides[LPT_MAX_RANK];  /* otherwise, in elements, of the program's axes */
   gsize      step;                   /* along a row, 0 or 1 */
 } LptRunOperand;
 
 #define LPT_ROWS_RESULT G_MAXUINT
+/* Operands of a run. */
+#define LPT_ROWS_OPERANDS 3
 
 typedef struct
 {
   LptRun        run;
-  LptRunOperand in[3];
+  LptRunOperand in[LPT_ROWS_OPERANDS];
   guint         out;                 /* register, or LPT_ROWS_RESULT */
   gboolean      repeated;            /* parameters of a quantization, as often as a tile has rows */
   float        *scale;
@@ -96,11 +101,14 @@ typedef struct
 typedef struct
 {
   guint          n_in;
-  LptOperand     in[3 * LPT_ROWS_MAX_RUNS];
+  LptOperand     in[LPT_ROWS_OPERANDS * LPT_ROWS_MAX_RUNS];
   LptKernels     kernels;
   guint          n_runs;
   LptRunForm     runs[LPT_ROWS_MAX_RUNS];
-  guint          n_registers;        /* one more where masks are read */
+  guint          n_registers;
+  guint          scratch;            /* the first of those to which operands are copied, each to its own */
+  gboolean       truth;              /* the last run makes truth, which becomes words */
+  guint          made;               /* in this register */
   gint           row_axes;           /* axes that count rows; the others are a row */
   gint64         dims[LPT_MAX_RANK];
   gsize          rows, cols;
@@ -108,6 +116,14 @@ typedef struct
   gsize          column_tiles, tiles, tiles_per_task;
   gsize          tasks, result_size;
 } LptRows;
+
+/* What runs at once. */
+typedef struct
+{
+  const LptRows   *p;
+  const LptOpData *data;
+  gsize            row, rows, col, cols;
+} LptRowsTile;
 
 /* --- rows-match.c --- */
 
@@ -146,6 +162,20 @@ gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
 LptFloatLevels lpt_rows_levels (const LptProgramOp *op, gsize place);
 /* How operand @i of @run broadcasts: its own shape, but for the slopes of PRelu, which lie along axis 1. */
 LptShape lpt_rows_shape   (const LptRun *run, guint i);
+
+/* --- rows-operand.c --- */
+
+guint8       *lpt_rows_register  (const LptRowsTile *t, guint index);
+/* Where the tile's elements of a whole operand begin. */
+gconstpointer lpt_rows_whole_at  (const LptRowsTile *t, const LptRunOperand *o, gsize size);
+/* The element of @row of an operand that has one for each. */
+const float  *lpt_rows_narrow_at (const LptRowsTile *t, const LptRunOperand *o, gsize row);
+/* One row of an operand. */
+const float  *lpt_rows_row_at    (const LptRowsTile *t, const LptRunOperand *o, gsize row);
+/* Operand @i, of whose words, where it is a mask, @n from @row on are made numbers. */
+const float  *lpt_rows_mask_at   (const LptRowsTile *t, const LptRunForm *run, guint i, gsize row, gsize n);
+/* Operand @i as if it had the shape of the program, the rows of the tile one behind the other. */
+const float  *lpt_rows_spread    (const LptRowsTile *t, const LptRunForm *run, guint i);
 
 /* --- rows.c, rows-run.c --- */
 
