@@ -361,3 +361,22 @@ lpt_graph_set_requant (LptGraph   *graph,
 
   return TRUE;
 }
+
+gboolean
+lpt_requant_sum_leaves_codes (const LptNode *node)
+{
+  const LptValue *x = node->op == LPT_OP_REDUCE_SUM ? node->in[0].value : NULL, *y = &node->out[0];
+  gint64 from, to;
+  double ratio;
+
+  if (x == NULL || x->quant == NULL || y->quant == NULL)
+    return FALSE;
+  if (!lpt_shape_count (&x->shape, &from) || !lpt_shape_count (&y->shape, &to))
+    return TRUE;
+  ratio = to > 0 ? (double) (from / to) * x->quant->scale[0] / y->quant->scale[0] : 0;
+
+  return y->quant->zero_point[0] + ratio * (lpt_dtype_min (x->dtype) - x->quant->zero_point[0]) <
+         lpt_dtype_min (y->dtype) - 0.5 ||
+         y->quant->zero_point[0] + ratio * (lpt_dtype_max (x->dtype) - x->quant->zero_point[0]) >
+         lpt_dtype_max (y->dtype) + 0.5;
+}

@@ -160,5 +160,7 @@ gboolean              lpt_requant_classify (LptNode *node, LptClass *class, LptR
 LptMode               lpt_requant_node_mode (LptNode *node);
 /* NULL when lpt_requant_classify() is FALSE. */
 const LptRequantRule *lpt_requant_node_rule (LptNode *node);
+/* Is @node a ReduceSum of codes with sums that the codes of its result do not hold? They wrap around in LiteRT. */
+gboolean lpt_requant_sum_leaves_codes (const LptNode *node);
 
 #endif

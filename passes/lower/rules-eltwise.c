@@ -16,6 +16,8 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "eval/requant/lpt-requant-modes.h"
+#include "passes/core/lpt-rewriter.h"
 #include "passes/lower/lower.h"
 
 #define NO_SHIFT 1e-6
@@ -431,6 +433,23 @@ move_zero_point (const LptForm  *form,
   return FALSE;
 }
 
+/* Sums that the codes of the result do not hold wrap around in TensorFlow Lite. What a file had as integers is what it
+ * was. */
+static gboolean
+would_wrap (LptLower      *lw,
+            const LptNode *node,
+            LptNode       *copy)
+{
+  LptMode mode = lpt_requant_node_mode (copy);
+
+  /* The target's mode becomes the graph's in the end. */
+  if (copy->graph->requant == NULL && lw->rw->config->requant != NULL)
+    lpt_mode_from_name (lw->rw->config->requant, &mode);
+
+  return (node->flags & LPT_NODE_RAISED) == 0 && (mode == LPT_MODE_LITERT || mode == LPT_MODE_XNNPACK) &&
+         lpt_requant_sum_leaves_codes (copy);
+}
+
 /* The op on integers: input 0 with its quantization, the rest as it is. */
 static LptValue *
 emit_single (LptLower       *lw,
@@ -476,6 +495,11 @@ emit_single (LptLower       *lw,
   copy->out[0].dtype = codes->dtype;
   copy->out[0].shape = node->out[0].shape;
   lpt_value_set_quant (&copy->out[0], inner != NULL ? inner : quant);
+  if (would_wrap (lw, node, copy))
+    {
+      lpt_rewriter_decline (lw->rw, node, "sums that its result's codes do not hold would wrap around");
+      return NULL;
+    }
 
   return lpt_lower_with_quant (lw, &copy->out[0], quant);
 }

@@ -89,6 +89,13 @@ makes_numbers (LptNode *node)
          && lpt_node_in (node, 0)->quant != NULL;
 }
 
+/* A sum that its result's codes bound here would wrap around there. */
+static gboolean
+would_wrap (LptNode *node)
+{
+  return lpt_requant_sum_leaves_codes (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT;
+}
+
 static void
 write_node (LptTflWriter *w, LptNode *node)
 {
@@ -96,7 +103,7 @@ write_node (LptTflWriter *w, LptNode *node)
   LptDType dtype;
   w->node = node;
   w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
-            && is_quantized (node) && !runs_on_codes (row, node);
+            && is_quantized (node) && (!runs_on_codes (row, node) || would_wrap (node));
   if (row == NULL)
     lpt_tfl_w_fail (w, "no operator does this");
   else if (lpt_tfl_x_lacks_kernel (node, &dtype))
