@@ -57,7 +57,7 @@ static LptConvShape
 random_shape (bool big)
 {
   LptConvShape s = { .batch = (size_t) random_range (1, 2), .ih = (size_t) random_range (1, 12),
-                     .iw = (size_t) random_range (1, 12), .ic = (size_t) random_range (1, 200),
+                     .iw = (size_t) random_range (1, 12), .ic = (size_t) random_range (1, random_u32 () % 2 ? 6 : 200),
                      .kh = (size_t) random_range (1, 4), .kw = (size_t) random_range (1, 4),
                      .stride_h = (size_t) random_range (1, 3), .stride_w = (size_t) random_range (1, 3),
                      .dilation_h = (size_t) random_range (1, 2), .dilation_w = 1,
@@ -83,7 +83,7 @@ random_shape (bool big)
     }
   s.oc = s.ic;
   s.oh = (size_t) random_range (1, 6);
-  s.ow = (size_t) random_range (1, 6);
+  s.ow = (size_t) random_range (1, 14);
   return s;
 }
 
@@ -105,14 +105,15 @@ run_case (const LptPoolKernel *row, bool big)
       scale[i] = (float) real;
     }
 
-  size_t pixel = s.ic + (size_t) random_range (0, 3);
+  size_t pixel = s.ic + (random_u32 () % 2 ? 0 : (size_t) random_range (0, 3));
   LptPoolOp p = { .kernel = row, .epilogue_kernel = lpt_epilogue_kernel (row->needs),
                   .form = (LptPoolForm) (random_u32 () % 3), .shape = s, .flip = random_u32 () % 2 ? 0x80 : 0,
                   .count_padding = random_u32 () % 2, .pad_back = (size_t) random_range (0, 2), .pad_bottom = (size_t) random_range (0, 2),
                   .pad_right = (size_t) random_range (0, 2), .finish = divide, .finish_data = &s, .scheme = (LptRequantScheme) (random_u32 () % LPT_REQUANT_N_SCHEMES),
                   .zero = random_range (0, 255), .zp = random_range (0, 255), .lo = 0, .hi = 255, .mult = mult,
                   .shift = shift, .scale = scale, .pixel_stride = pixel, .row_stride = pixel * s.iw,
-                  .plane_stride = pixel * s.iw * s.ih, .image_stride = pixel * s.iw * s.ih * s.id, .ldo = s.ic + 3 };
+                  .plane_stride = pixel * s.iw * s.ih, .image_stride = pixel * s.iw * s.ih * s.id,
+                  .ldo = s.ic + (random_u32 () % 2 ? 0 : 3) };
 
   if (random_u32 () % 3 == 0)
     {

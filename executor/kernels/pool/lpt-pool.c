@@ -10,6 +10,8 @@
 
 /* Channels that one call of the output stage scales. */
 #define BLOCK 64
+/* Elements of neighbours that are pooled in one call. */
+#define JOINED 1024
 
 static const LptPoolKernel kernels[] = {
 #define LPT_POOL_KERNEL(set, isa) { "pool__" #isa, LPT_CPU_##set, lpt_pool_max__##isa, lpt_pool_sum__##isa },
@@ -44,7 +46,9 @@ n_taps (const LptConvShape *s)
 size_t
 lpt_pool_workspace (const LptPoolOp *p)
 {
-  return ALIGN_64 (n_taps (&p->shape) * sizeof (void *)) + ALIGN_64 ((p->shape.ic + BLOCK) * sizeof (int32_t));
+  const size_t elements = p->shape.ic > JOINED ? p->shape.ic : JOINED;
+
+  return ALIGN_64 (n_taps (&p->shape) * sizeof (void *)) + ALIGN_64 ((elements + BLOCK) * sizeof (int32_t));
 }
 
 /* The shared output stage for one divisor: equal entries serve every block of channels. */
@@ -73,11 +77,10 @@ set_scaling (Scaling *z, const LptPoolOp *p, size_t taps, size_t divisor)
 }
 
 static void
-scale_sums (const Scaling *z, const LptPoolOp *p, const int32_t *sums, uint8_t *out)
+scale_sums (const Scaling *z, const LptPoolOp *p, size_t n, const int32_t *sums, uint8_t *out)
 {
-  for (size_t c = 0; c < p->shape.ic; c += BLOCK)
-    p->epilogue_kernel->run (&z->e, 1, p->shape.ic - c < BLOCK ? p->shape.ic - c : BLOCK, 0, sums + c, BLOCK, NULL,
-                             out + c, 0, NULL, 0);
+  for (size_t c = 0; c < n; c += BLOCK)
+    p->epilogue_kernel->run (&z->e, 1, n - c < BLOCK ? n - c : BLOCK, 0, sums + c, BLOCK, NULL, out + c, 0, NULL, 0);
 }
 
 /* Taps along one axis from padded position @at on that lie before @end. */
@@ -123,47 +126,61 @@ window (const LptPoolOp *p, const uint8_t *image, size_t oz, size_t oy, size_t o
   return taps;
 }
 
+/* The window of @taps on @channels neighbours in memory. */
+static void
+pool_window (const LptPoolOp *p, Scaling *scaling, size_t taps, size_t divisor, size_t channels,
+             const uint8_t **ptr, int32_t *sums, uint8_t *out)
+{
+  if (p->form == LPT_POOL_MAX)
+    {
+      p->kernel->max (taps, ptr, channels, p->flip, out);
+      return;
+    }
+  p->kernel->sum (taps, ptr, channels, p->flip, sums);
+  if (p->form == LPT_POOL_FINISH)
+    {
+      p->finish (p->finish_data, taps, divisor, channels, sums, out);
+      return;
+    }
+  if (scaling->divisor != divisor || scaling->taps != taps)
+    set_scaling (scaling, p, taps, divisor);
+  scale_sums (scaling, p, channels, sums, out);
+}
+
 void
 lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
 {
   const LptConvShape *s = &p->shape;
   const uint8_t **ptr = workspace;
   int32_t *sums = (int32_t *) ((char *) workspace + ALIGN_64 (n_taps (s) * sizeof (void *)));
-  size_t step = s->stride_w * p->pixel_stride;
+  size_t step = s->stride_w * p->pixel_stride, left = (size_t) s->pad_left, wide = (s->kw - 1) * s->dilation_w;
+  /* Few channels of windows side by side are as many channels of one window. */
+  bool joins = s->stride_w == 1 && s->ic < BLOCK && p->pixel_stride == s->ic && p->ldo == s->ic;
+  size_t most = joins ? JOINED / s->ic : 1;
   Scaling scaling = { .divisor = SIZE_MAX };
 
   for (size_t r = r0; r < r1; r++)
     {
       const uint8_t *image = p->in + r / s->oh / s->od * p->image_stride;
-      size_t oz = r / s->oh % s->od, taps = 0;
+      size_t oz = r / s->oh % s->od, taps = 0, n = 1;
 
-      for (size_t ox = 0; ox < s->ow; ox++)
+      for (size_t ox = 0; ox < s->ow; ox += n)
         {
-          uint8_t *out = p->out + (r * s->ow + ox) * p->ldo;
-          size_t divisor, right = ox * s->stride_w + (s->kw - 1) * s->dilation_w;
+          size_t right = ox * s->stride_w + wide, divisor, moved = n;
+          bool whole = right - left < s->iw && right >= left;
 
           /* Between the borders a window is the last one moved on. */
-          if (ox > 0 && (ox - 1) * s->stride_w >= (size_t) s->pad_left && right - (size_t) s->pad_left < s->iw)
+          if (ox > 0 && (ox - moved) * s->stride_w >= left && whole)
             for (size_t i = 0; i < taps; i++)
-              ptr[i] += step;
+              ptr[i] += moved * step;
           else
             taps = window (p, image, oz, r % s->oh, ox, ptr);
 
-          if (p->form == LPT_POOL_MAX)
-            {
-              p->kernel->max (taps, ptr, s->ic, p->flip, out);
-              continue;
-            }
+          n = joins && ox >= left && whole ? s->iw + left - right : 1;
+          n = n > most ? most : n;
+          n = n > s->ow - ox ? s->ow - ox : n;
           divisor = p->count_padding ? padded_taps (p, oz, r % s->oh, ox) : taps;
-          p->kernel->sum (taps, ptr, s->ic, p->flip, sums);
-          if (p->form == LPT_POOL_AVERAGE)
-            {
-              if (scaling.divisor != divisor || scaling.taps != taps)
-                set_scaling (&scaling, p, taps, divisor);
-              scale_sums (&scaling, p, sums, out);
-            }
-          else
-            p->finish (p->finish_data, taps, divisor, s->ic, sums, out);
+          pool_window (p, &scaling, taps, divisor, n * s->ic, ptr, sums, p->out + (r * s->ow + ox) * p->ldo);
         }
     }
 }
