@@ -21,6 +21,7 @@ lpt_kernels_for (LptCpu cpu)
     .dynamic = lpt_dynamic_kernel (cpu),
     .fwindow = lpt_fwindow_kernel (cpu),
     .split16 = lpt_split16_kernel (cpu),
+    .svdf = lpt_svdf_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
   };
 }

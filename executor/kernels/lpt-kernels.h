@@ -16,6 +16,7 @@
 #include "executor/kernels/requant/requant.h"
 #include "executor/kernels/resize/resize.h"
 #include "executor/kernels/split16/split16.h"
+#include "executor/kernels/svdf/svdf.h"
 #include "executor/kernels/transpose/transpose.h"
 #include "executor/kernels/winograd/winograd.h"
 
@@ -34,6 +35,7 @@ typedef struct {
   const LptFwindowKernel   *fwindow;     /* float depthwise convolutions and pools */
   const LptResizeKernel    *resize;
   const LptSplit16Kernel   *split16;     /* floats as 16-bit codes for products with 8-bit weights */
+  const LptSvdfKernel      *svdf;
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);
