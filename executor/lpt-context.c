@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-work.h>
 
 #include "executor/lpt-context.h"
@@ -52,6 +53,26 @@ count_addresses (LptPlanContext *context)
       n += op->has_form ? op->form.n_in + 1 + op->form.n_more : 0;
     }
   context->addresses = g_new0 (guint8 *, n + 1);
+}
+
+/* Variables by name, once. */
+static void
+bind_states (LptPlanContext *context)
+{
+  const GPtrArray *ops = context->plan->program->ops;
+  guint i;
+
+  context->states = lpt_states_new ();
+  for (i = 0; i < ops->len; i++)
+    {
+      const LptProgramOp *op = ops->pdata[i];
+
+      if (op->has_form || op->node == NULL || (op->node->op != LPT_OP_READ_VALUE && op->node->op != LPT_OP_ASSIGN))
+        continue;
+      if (context->state_of == NULL)
+        context->state_of = g_new0 (LptState *, ops->len);
+      context->state_of[i] = lpt_states_get (context->states, LPT_ATTRS (op->node, LptVariableAttrs)->variable_id);
+    }
 }
 
 static guint8 *
@@ -116,7 +137,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->out = g_new0 (LptArray, program->max_out + 1);
   context->scratch = lpt_scratch_new ();
   context->bodies = lpt_run_bodies_new ();
-  context->states = lpt_states_new ();
+  bind_states (context);
   if (program->flags & LPT_PLAN_PROFILE)
     context->profile = profile_new (program);
   for (i = 0; i < program->values->len; i++)
@@ -172,6 +193,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_free (context->arrays);
   g_free (context->addresses);
   g_free (context->first);
+  g_free (context->state_of);
   g_free (context->inputs);
   g_free (context->in);
   g_free (context->out);

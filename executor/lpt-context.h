@@ -25,6 +25,7 @@ struct _LptPlanContext
   LptRunLoops    run_loops;   /* NULL: ops run one by one */
   GPtrArray     *bodies;      /* plans of bodies, with contexts: see lpt-run-body.c */
   LptStates     *states;
+  LptState     **state_of;    /* that an op reads or assigns, by place in program->ops; NULL: none does */
   gint64         own_trips;   /* of loops, that are left to the run that goes on */
   gint64        *trips;       /* that one, or of the context whose body this runs */
   LptProfileRow *profile;     /* one for each node, or NULL */

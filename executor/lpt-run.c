@@ -5,8 +5,6 @@
 
 #include <time.h>
 
-#include <lpt/lpt-attrs.h>
-
 #include "executor/lpt-context.h"
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
@@ -50,25 +48,17 @@ is_unread (const LptProgramOp *op)
   return op->out[0]->last == op->out[0]->first && op->out[0]->n_outputs == 0;
 }
 
-/* An op, or a variable that holds something. */
-static gboolean
-run_call (LptPlanContext     *context,
-          const LptProgramOp *op,
-          LptCall            *call,
-          GError            **error)
+/* Values of unknown shape go as soon as nobody reads them. */
+static void
+drop_inputs (LptPlanContext *context,
+             guint           i)
 {
-  gboolean found;
+  const LptProgramOp *op = context->plan->program->ops->pdata[i];
+  guint k;
 
-  if (call->node->op != LPT_OP_READ_VALUE && call->node->op != LPT_OP_ASSIGN)
-    return lpt_call_run (call, error);
-  if (call->node->op == LPT_OP_ASSIGN)
-    return lpt_states_write (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->in[0],
-                             error) &&
-           (is_unread (op) || lpt_call_run (call, error));
-
-  return lpt_states_read (context->states, LPT_ATTRS (call->node, LptVariableAttrs)->variable_id, &call->out[0], &found,
-                          error) &&
-         (found || lpt_call_run (call, error));
+  for (k = 0; k < op->n_in; k++)
+    if (op->in[k] != NULL && op->in[k]->kind == LPT_STORAGE_DYNAMIC && op->in[k]->last == i)
+      lpt_array_clear (&context->arrays[op->in[k]->index]);
 }
 
 static gboolean
@@ -93,16 +83,42 @@ run_reference (LptPlanContext *context,
   for (k = 0; k < op->n_out; k++)
     context->out[k] = context->arrays[op->out[k]->index];
 
-  ok = run_call (context, op, &call, error);
+  ok = lpt_call_run (&call, error);
   for (k = 0; k < op->n_out; k++)
     context->arrays[op->out[k]->index] = context->out[k];
 
-  /* Values of unknown shape go as soon as nobody reads them. */
-  for (k = 0; k < op->n_in; k++)
-    if (op->in[k] != NULL && op->in[k]->kind == LPT_STORAGE_DYNAMIC && op->in[k]->last == i)
-      lpt_array_clear (&context->arrays[op->in[k]->index]);
+  drop_inputs (context, i);
 
   return ok;
+}
+
+/* An op that reads or assigns @state: what was assigned, else its input, which is the first value; an input that others
+ * read behind it. */
+static gboolean
+run_state (LptPlanContext *context,
+           guint           i,
+           LptState       *state,
+           GError        **error)
+{
+  const LptProgramOp *op = context->plan->program->ops->pdata[i];
+  gboolean done;
+
+  if (op->node->op == LPT_OP_READ_VALUE)
+    {
+      if (!lpt_state_read (state, &context->arrays[op->out[0]->index], &done, error))
+        return FALSE;
+    }
+  else
+    {
+      if (!lpt_state_write (state, &context->arrays[op->in[0]->index], error))
+        return FALSE;
+      done = is_unread (op);
+    }
+  if (!done)
+    return run_reference (context, i, error);
+  drop_inputs (context, i);
+
+  return TRUE;
 }
 
 typedef struct
@@ -202,7 +218,8 @@ run_op (LptPlanContext *context,
   if (!op->has_form)
     {
       const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
-      const gboolean ok = run_reference (context, i, error);
+      LptState *state = context->state_of != NULL ? context->state_of[i] : NULL;
+      const gboolean ok = state != NULL ? run_state (context, i, state, error) : run_reference (context, i, error);
 
       if (context->trace != NULL)
         lpt_trace_add (context->trace, i, 0, 1, 0, begin);

@@ -10,16 +10,26 @@
 
 #include <string.h>
 
-typedef struct { LptArray now, next; gboolean written; } State;
+struct _LptState
+{
+  char    *name;
+  LptArray now, next;
+  gboolean written;
+};
 
-struct _LptStates { GHashTable *states; };
+struct _LptStates
+{
+  GPtrArray *states;
+};
 
 static void
 state_free (gpointer data)
 {
-  State *state = data;
+  LptState *state = data;
+
   lpt_array_clear (&state->now);
   lpt_array_clear (&state->next);
+  g_free (state->name);
   g_free (state);
 }
 
@@ -27,15 +37,33 @@ LptStates *
 lpt_states_new (void)
 {
   LptStates *states = g_new0 (LptStates, 1);
-  states->states = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, state_free);
+
+  states->states = g_ptr_array_new_with_free_func (state_free);
+
   return states;
 }
 
 void
 lpt_states_free (LptStates *states)
 {
-  g_hash_table_unref (states->states);
+  g_ptr_array_unref (states->states);
   g_free (states);
+}
+
+LptState *
+lpt_states_get (LptStates *states, const char *name)
+{
+  LptState *state;
+  guint i;
+
+  for (i = 0; i < states->states->len; i++)
+    if (g_str_equal (((LptState *) states->states->pdata[i])->name, name))
+      return states->states->pdata[i];
+  state = g_new0 (LptState, 1);
+  state->name = g_strdup (name);
+  g_ptr_array_add (states->states, state);
+
+  return state;
 }
 
 static gsize
@@ -45,16 +73,16 @@ bytes_of (const LptArray *array)
 }
 
 gboolean
-lpt_states_read (LptStates *states, const char *name, LptArray *out, gboolean *found, GError **error)
+lpt_state_read (const LptState *state, LptArray *out, gboolean *found, GError **error)
 {
-  State *state = g_hash_table_lookup (states->states, name);
   *found = FALSE;
-  if (state == NULL || state->now.data == NULL)
+  if (state->now.data == NULL)
     return TRUE;
   if (out->dtype != state->now.dtype || (out->data != NULL && !lpt_shape_equal (&out->shape, &state->now.shape)))
     {
       g_autofree char *is = lpt_shape_to_string (&state->now.shape), *wanted = lpt_shape_to_string (&out->shape);
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "variable \"%s\" holds [%s], not [%s]", name, is, wanted);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "variable \"%s\" holds [%s], not [%s]",
+                   state->name, is, wanted);
       return FALSE;
     }
   if (out->data == NULL)
@@ -69,14 +97,8 @@ lpt_states_read (LptStates *states, const char *name, LptArray *out, gboolean *f
 }
 
 gboolean
-lpt_states_write (LptStates *states, const char *name, const LptArray *value, GError **error)
+lpt_state_write (LptState *state, const LptArray *value, GError **error)
 {
-  State *state = g_hash_table_lookup (states->states, name);
-  if (state == NULL)
-    {
-      state = g_new0 (State, 1);
-      g_hash_table_insert (states->states, g_strdup (name), state);
-    }
   if (state->next.data == NULL || state->next.dtype != value->dtype
       || !lpt_shape_equal (&state->next.shape, &value->shape))
     {
@@ -93,19 +115,16 @@ lpt_states_write (LptStates *states, const char *name, const LptArray *value, GE
 void
 lpt_states_commit (LptStates *states, gboolean ok)
 {
-  GHashTableIter iter;
-  gpointer value;
-  if (g_hash_table_size (states->states) == 0)
-    return;
-  g_hash_table_iter_init (&iter, states->states);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  guint i;
+
+  for (i = 0; i < states->states->len; i++)
     {
-      State *state = value, old = *state;
-      gboolean written = state->written;
+      LptState *state = states->states->pdata[i], old = *state;
+
       state->written = FALSE;
-      if (!ok || !written)
+      if (!ok || !old.written)
         continue;
-      state->now = state->next;
+      state->now = old.next;
       state->next = old.now;
     }
 }
@@ -113,5 +132,14 @@ lpt_states_commit (LptStates *states, gboolean ok)
 void
 lpt_states_reset (LptStates *states)
 {
-  g_hash_table_remove_all (states->states);
+  guint i;
+
+  for (i = 0; i < states->states->len; i++)
+    {
+      LptState *state = states->states->pdata[i];
+
+      lpt_array_clear (&state->now);
+      lpt_array_clear (&state->next);
+      state->written = FALSE;
+    }
 }
