@@ -123,6 +123,30 @@ def nearest(n, out):
     return [min(int(math.floor((i + 0.5) * scale + F(0.5))), n - 1) for i in range(out)]
 
 
+def scales(r):
+    """Kernels that compute on codes, whatever the output says that they mean: that is 2.9's."""
+    flag = np.array([[True, False, True, True], [False, True, False, False], [True, True, False, True]])
+    for kind, low in ((I8, -128), (U8, 0)):
+        x, size, other = r.randint(low, low + 256, (1, 5, 4, 3)).astype(kind), np.array([7, 9], I32), q(0.25, low + 40)
+        name = "/%s/scales" % ("i8" if kind is I8 else "u8")
+        for op_, table in (("RESIZE_BILINEAR", "ResizeBilinearOptions"), ("RESIZE_NEAREST_NEIGHBOR", "ResizeNearestNeighborOptions")):
+            yield one(op_ + name, [(x, q(0.1, low + 7)), (size, None)], [0], (kind, (1, 7, 9, 3), other), (table, {}), 3)
+        pool = {"padding": 0, "stride_w": 1, "stride_h": 1, "filter_width": 3, "filter_height": 2}
+        for op_ in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+            yield one(op_ + name, [(x, q(0.1, low + 7))], [0], (kind, (1, 5, 4, 3), q(0.1 + 9e-7, low + 7)), ("Pool2DOptions", pool), 2)
+        a, b = x[0, :3, :, 0].copy(), x[0, 1:4, :, 1].copy()
+        yield one("SELECT_V2" + name, [(flag, None), (a, q(0.1, low + 7)), (b, q(0.2, low + 9))], [0, 1, 2], (kind, a.shape, other))
+        yield one("MATRIX_DIAG" + name, [(a, q(0.1, low + 7))], [0], (kind, (3, 4, 4), other), ("MatrixDiagOptions", {}))
+        yield one("MATRIX_SET_DIAG" + name, [(a, q(0.1, low + 7)), (b[0, :3].copy(), q(0.2, low + 9))], [0, 1], (kind, a.shape, other), ("MatrixSetDiagOptions", {}))
+        if kind is U8:
+            yield one("CONCATENATION" + name, [(a, q(0.1, low + 7)), (b, q(0.2, low + 9))], [0, 1], (kind, (6, 4), other), ("ConcatenationOptions", {"axis": 0}), 2)
+        yield one("MAXIMUM" + name, [(a, q(0.1, low + 7)), (b, q(0.2, low + 9))], [0, 1], (kind, a.shape, other), ("MaximumMinimumOptions", {}), 2)
+        for op_, more in (("REVERSE_V2", [(np.array([0], I32), None)]), ("GATHER", [(np.array([2, 0, 1], I32), None)]), ("TILE", [(np.array([1, 1], I32), None)]),
+                          ("TRANSPOSE", [(np.array([0, 1], I32), None)]), ("PAD", [(np.array([[0, 0], [0, 0]], I32), None)]), ("SLICE", [(np.array([0, 0], I32), None), (np.array([3, 4], I32), None)]),
+                          ("BROADCAST_TO", [(np.array([3, 4], I32), None)])):
+            yield one(op_ + name, [(a, q(0.1, low + 7))] + more, [0], (kind, a.shape, other), None, 2)
+
+
 def movement(r):
     x = r.randint(-128, 128, (1, 5, 4, 3)).astype(I8)
     for h, w in ((7, 9), (3, 1)):
@@ -152,5 +176,5 @@ def movement(r):
 
 def cases():
     r = np.random.RandomState(4)
-    for part in (products, functions, marks, movement):
+    for part in (products, functions, marks, movement, scales):
         yield from part(r)

@@ -81,6 +81,12 @@ lpt_tfl_done_as (LptTflOp *op, LptNode *node, guint o)
 }
 
 LptValue *
+lpt_tfl_done_on_codes (LptTflOp *op, LptNode *node, const LptValue *x)
+{
+  return x->quant != NULL ? lpt_tfl_done_with (op, node, x->dtype, x->quant) : lpt_tfl_done_as (op, node, 0);
+}
+
+LptValue *
 lpt_tfl_emit (LptTflOp *op, LptOp kind, guint n_in, ...)
 {
   gint n_out = lpt_op_info (kind)->n_out;
@@ -256,6 +262,18 @@ lpt_tfl_real_of (LptTflOp *op, LptValue *value)
   LPT_ATTRS (node, LptQuantizeAttrs)->type = LPT_DTYPE_F32;
   op->scope->import->quantized = TRUE;
   return lpt_tfl_done (op, node);
+}
+
+LptValue *
+lpt_tfl_recode (LptTflOp *op, LptValue *value, LptQuant *quant)
+{
+  if (quant == NULL || value->quant == NULL || lpt_quant_equal (quant, value->quant))
+    return value;
+  if (value->producer->data != NULL)
+    return lpt_tfl_tensor_value (op, lpt_tensor_ref (value->producer->data), quant);
+  LptNode *node = lpt_tfl_add (op, LPT_OP_REINTERPRET, 1, value);
+  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
+  return lpt_tfl_done_with (op, node, value->dtype, quant);
 }
 
 static LptValue *

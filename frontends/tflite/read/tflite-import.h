@@ -146,6 +146,8 @@ LptValue *lpt_tfl_emit      (LptTflOp *op, LptOp kind, guint n_in, ...);   /* bo
 LptValue *lpt_tfl_done_as   (LptTflOp *op, LptNode *node, guint o);
 /* With a type and quantization given (nullable). */
 LptValue *lpt_tfl_done_with (LptTflOp *op, LptNode *node, LptDType dtype, LptQuant *quant);
+/* The same of an operator whose kernel computes on the codes of @x, whatever its output says that they mean. */
+LptValue *lpt_tfl_done_on_codes (LptTflOp *op, LptNode *node, const LptValue *x);
 
 LptValue *lpt_tfl_tensor_value (LptTflOp *op, LptTensor *tensor,
                                 LptQuant *quant); /* takes @tensor over; NULL = out of memory */
@@ -171,6 +173,8 @@ LptValue *lpt_tfl_broadcast (LptTflOp *op, LptValue *value, LptValue *shape);
 LptValue *lpt_tfl_clamp     (LptTflOp *op, LptValue *value, double min, double max);
 /* Real numbers: dequantized, or from another type. */
 LptValue *lpt_tfl_real_of   (LptTflOp *op, LptValue *value);
+/* The same codes with the meaning @quant, where both have one. */
+LptValue *lpt_tfl_recode    (LptTflOp *op, LptValue *value, LptQuant *quant);
 /* The integers themselves, without their meaning: a value of type @value->dtype. */
 LptValue *lpt_tfl_codes     (LptTflOp *op, LptValue *value);
 /* A constant at once, its quantization moves with its axes; else a Transpose. */

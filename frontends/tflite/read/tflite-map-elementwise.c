@@ -42,6 +42,17 @@ fused (LptTflOp *op)
   return act;
 }
 
+/* The greater code is that of the first operand's step, whatever the second one's is. */
+void
+lpt_tfl_map_extreme (LptTflOp *op)
+{
+  LptValue *in[] = { lpt_tfl_in (op, 0), lpt_tfl_in (op, 1) };
+  agree (op, 2, in);
+  in[1] = lpt_tfl_recode (op, in[1], in[0]->quant);
+  gboolean front = lpt_tfl_align (op, 2, in);
+  finish (op, lpt_tfl_done_on_codes (op, lpt_tfl_add_list (op, (LptOp) op->argument, 1, 2, in), in[0]), front);
+}
+
 void
 lpt_tfl_map_binary (LptTflOp *op)
 {
@@ -94,7 +105,8 @@ lpt_tfl_map_select (LptTflOp *op)
   if (op->argument == 1 && condition->shape.rank == 1 && in[0]->shape.rank > 1)
     for (gint i = 1; i < in[0]->shape.rank; i++)
       condition = lpt_tfl_unsqueeze (op, condition, i);
-  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, lpt_tfl_add (op, LPT_OP_SELECT, 3, condition, in[0], in[1]), 0));
+  LptNode *node = lpt_tfl_add (op, LPT_OP_SELECT, 3, condition, in[0], lpt_tfl_recode (op, in[1], in[0]->quant));
+  lpt_tfl_set (op, 0, lpt_tfl_done_on_codes (op, node, in[0]));
 }
 
 void

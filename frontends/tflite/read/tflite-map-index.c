@@ -278,7 +278,7 @@ lpt_tfl_map_matrix_diag (LptTflOp *op)
   LptValue *x = lpt_tfl_in (op, 0), *n = lpt_tfl_slice (op, lpt_tfl_shape_of (op, x), 0, -1, G_MAXINT32);
   LptNode *node = lpt_tfl_add (op, LPT_OP_SELECT, 3, diagonal (op, n, n), lpt_tfl_unsqueeze (op, x, -1),
                                zero_like (op, x));
-  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
+  lpt_tfl_set (op, 0, lpt_tfl_done_on_codes (op, node, x));
 }
 
 /* The diagonal, as long as the shorter side, broadcast along rows: it needs as many columns as the matrix. */
@@ -291,9 +291,9 @@ lpt_tfl_map_matrix_set_diag (LptTflOp *op)
   gboolean wide = x->shape.dims[MAX (rank - 1, 0)] > x->shape.dims[MAX (rank - 2, 0)];
   if (rank < 2 || !lpt_shape_is_static (&x->shape))
     lpt_tfl_unsupported (op, "matrices of unknown size");
-  values = lpt_tfl_unsqueeze (op, values, wide ? -1 : -2);
+  values = lpt_tfl_unsqueeze (op, lpt_tfl_recode (op, values, x->quant), wide ? -1 : -2);
   LptNode *node = lpt_tfl_add (op, LPT_OP_SELECT, 3, diagonal (op, rows, columns), values, x);
-  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
+  lpt_tfl_set (op, 0, lpt_tfl_done_on_codes (op, node, x));
 }
 
 /* --- complex numbers: a last axis of real and imaginary part ------------------------------ */

@@ -392,8 +392,8 @@ void
 lpt_tfl_map_pool (LptTflOp *op)
 {
   const Window window = read_window (op, &pool_2d);
-  LptValue *y = lpt_tfl_done_as (
-      op, pool_node (op, (LptOp) op->argument, lpt_tfl_front (op, lpt_tfl_in (op, 0)), &window), 0);
+  LptValue *x = lpt_tfl_front (op, lpt_tfl_in (op, 0));
+  LptValue *y = lpt_tfl_done_on_codes (op, pool_node (op, (LptOp) op->argument, x, &window), x);
   lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_activate (op, y, window.activation)));
 }
 
@@ -461,7 +461,7 @@ lpt_tfl_map_resize (LptTflOp *op)
   attrs->coordinate_transformation_mode = corners ? LPT_COORD_ALIGN_CORNERS : !half ? LPT_COORD_ASYMMETRIC
                                           : nearest ? LPT_COORD_TF_HALF_PIXEL_FOR_NN : LPT_COORD_HALF_PIXEL;
   attrs->nearest_mode = corners ? LPT_NEAREST_ROUND_PREFER_CEIL : LPT_NEAREST_FLOOR;
-  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_done_as (op, node, 0)));
+  lpt_tfl_set (op, 0, lpt_tfl_back (op, lpt_tfl_done_on_codes (op, node, x)));
 }
 
 void

@@ -168,13 +168,7 @@ fit (LptTflOp *op, LptValue *value, const LptTflTensor *t)
     }
   if (t->quant != NULL && value->quant == NULL && value->dtype == t->dtype)
     return lpt_tfl_tensor_value (op, lpt_tensor_ref (value->producer->data), t->quant);
-  if (t->quant == NULL || value->quant == NULL || value->dtype != t->dtype || lpt_quant_equal (t->quant, value->quant))
-    return value;
-  if (value->producer->data != NULL)
-    return lpt_tfl_tensor_value (op, lpt_tensor_ref (value->producer->data), t->quant);
-  LptNode *node = lpt_tfl_add (op, LPT_OP_REINTERPRET, 1, value);
-  LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
-  return lpt_tfl_done_with (op, node, value->dtype, t->quant);
+  return value->dtype == t->dtype ? lpt_tfl_recode (op, value, t->quant) : value;
 }
 
 /* The node that made @value in this operator gets the name, unless it has one of another output. */
