@@ -28,6 +28,9 @@
 
 enum { I, F, C, O };
 
+/* Products of 8-bit codes whose sum fits 32 bits: each is within 128 * 255. */
+#define MAX_NARROW 65536
+
 static LptMultiplier
 multiplier (LptMode mode, double real)
 {
@@ -39,10 +42,9 @@ multiplier (LptMode mode, double real)
 }
 
 static gint32
-rescale (LptMode mode, double real, gint64 acc)
+rescale (const LptMultiplier *m, gint64 acc)
 {
-  LptMultiplier m = multiplier (mode, real);
-  return lpt_multiplier_apply (&m, lpt_requant_sat32 (acc));
+  return lpt_multiplier_apply (m, lpt_requant_sat32 (acc));
 }
 
 static gint16
@@ -63,13 +65,22 @@ zero_of (const LptArray *a)
   return a->quant != NULL ? a->quant->zero_point[0] : 0;
 }
 
-/* Row @row of @w times the @n codes at @x less their zero point. */
+/* Row @row of @w times the @n codes at @x less their zero point; those of 8 bits add up within 32. */
 static gint64
 dot (const LptArray *w, gint64 row, const LptArray *x, gint64 at, gint64 n)
 {
+  const gint32 zero = zero_of (x);
   gint64 sum = 0;
+  if (w->dtype == LPT_DTYPE_I8 && x->dtype == LPT_DTYPE_I8 && n <= MAX_NARROW && zero == (gint8) zero)
+    {
+      const gint8 *a = (const gint8 *) w->data + row * n, *b = (const gint8 *) x->data + at;
+      gint32 narrow = 0;
+      for (gint64 k = 0; k < n; k++)
+        narrow += a[k] * (b[k] - zero);
+      return narrow;
+    }
   for (gint64 k = 0; k < n; k++)
-    sum += (gint64) lpt_int_at (w, row * n + k) * (lpt_int_at (x, at + k) - zero_of (x));
+    sum += (gint64) lpt_int_at (w, row * n + k) * (lpt_int_at (x, at + k) - zero);
   return sum;
 }
 
@@ -113,6 +124,7 @@ static void
 normalize (const Lstm *l, guint g, gint16 *v)
 {
   const LptArray *coefficient = input (l, 20 + g), *bias = input (l, 12 + g);
+  const LptMultiplier out = multiplier (l->mode, (double) scale_of (coefficient) * 4096.0);
   gint64 sum = 0, squares = 0, n = l->cells;
   gint32 m;
   gint s;
@@ -134,7 +146,7 @@ normalize (const Lstm *l, guint g, gint16 *v)
              rescaled = lpt_multiplier_apply (&inverse, lpt_requant_sat32 (shifted));
       gint64 t = rescaled * lpt_int_at (coefficient, k) + lpt_int_at (bias, k);
       gint64 half = (t > 0 ? t + 512 : t - 512) / 1024;
-      v[k] = sat16 (rescale (l->mode, (double) scale_of (coefficient) * 4096.0, half));
+      v[k] = sat16 (rescale (&out, half));
     }
 }
 
@@ -147,16 +159,19 @@ gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
                  *bias = input (l, 12 + g);
   const LptArray *p = peepholes[g] >= 0 ? input (l, (guint) peepholes[g]) : NULL, *norm = input (l, 20 + g);
   float step = norm != NULL ? (float) (g < l->attrs->gate_scales.n ? l->attrs->gate_scales.v[g] : 0x1p-12) : 0x1p-12f;
-  double sx = (double) (scale_of (w) * scale_of (x) / step), sh = (double) (scale_of (r) * scale_of (h) / step);
+  const LptMultiplier of_x = multiplier (l->mode, (double) (scale_of (w) * scale_of (x) / step)),
+                      of_h = multiplier (l->mode, (double) (scale_of (r) * scale_of (h) / step));
+  LptMultiplier of_cell = of_x;
+  if (p != NULL)
+    of_cell = multiplier (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step));
   for (gint64 k = 0; k < l->cells; k++)
     {
       gint64 acc = dot (w, k, x, b * l->inputs, l->inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
-      v[k] = sat16 (rescale (l->mode, sx, acc));
-      v[k] = sat16 ((gint64) v[k] + rescale (l->mode, sh, dot (r, k, h, b * l->outputs, l->outputs)));
+      v[k] = sat16 (rescale (&of_x, acc));
+      v[k] = sat16 ((gint64) v[k] + rescale (&of_h, dot (r, k, h, b * l->outputs, l->outputs)));
       /* TensorFlow Lite's peepholes see as many cells as there are outputs, which a projection makes fewer. */
       if (p != NULL && (k < l->outputs || is_micro (l->mode)))
-        v[k] = sat16 ((gint64) v[k] + rescale (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step),
-                                               (gint64) lpt_int_at (p, k) * cell[k]));
+        v[k] = sat16 ((gint64) v[k] + rescale (&of_cell, (gint64) lpt_int_at (p, k) * cell[k]));
     }
   if (norm != NULL)
     normalize (l, g, v);
@@ -169,6 +184,8 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
   const LptArray *p = input (l, 16), *bias = input (l, 17), *y = &l->call->out[0];
   gint32 zm = (gint32) l->attrs->hidden_zero;
   gboolean micro = is_micro (l->mode);
+  const float step = (float) l->attrs->hidden_scale;
+  const LptMultiplier m = multiplier (l->mode, p != NULL ? (double) (scale_of (p) * step / scale_of (y)) : 1.0);
   for (gint64 k = 0; k < l->outputs; k++)
     {
       gint64 acc = 0, q = hidden[k];
@@ -177,8 +194,7 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
           for (gint64 i = 0; i < l->cells; i++)
             acc += (gint64) lpt_int_at (p, k * l->cells + i) * (micro ? hidden[i] - zm : hidden[i] + zm);
           acc += bias != NULL ? lpt_int_at (bias, k) : 0;
-          q = rescale (l->mode, (double) (scale_of (p) * (float) l->attrs->hidden_scale / scale_of (y)), acc) +
-              zero_of (y);
+          q = rescale (&m, acc) + zero_of (y);
           if (l->attrs->projection_clip > 0)
             {
               double clip = MIN (l->attrs->projection_clip / scale_of (y), 127.0);
@@ -213,10 +229,11 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
         cell[k] = (gint16) CLAMP (cell[k], -clip, clip);
     }
   gate (l, O, b, cell, g[O]);
+  const LptMultiplier of_hidden = multiplier (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale);
   for (gint64 k = 0; k < l->cells; k++)
     {
       gint32 product = (gint32) logistic (l->mode, g[O][k]) * tangent (l->mode, cell[k], bits);
-      gint64 m = (gint64) rescale (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale, product) +
+      gint64 m = (gint64) rescale (&of_hidden, product) +
                  (micro ? l->attrs->hidden_zero : -l->attrs->hidden_zero);
       hidden[k] = (gint8) CLAMP (m, -128, 127);
     }
