@@ -175,35 +175,66 @@ LPT_FN (lpt_dynamic_round) (size_t n, const float *x, const LptDynamicRound *p, 
     }
 }
 
-void
-LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
-{
-  for (size_t c = 0; c < b->n; c += WIDTH)
-    {
-      int16_t sums[WIDTH];
-      V sb = load (b->sb + c, WIDTH, 0), zero = { 0 };
-      I fix;
+/* Vectors of columns whose numbers stay in registers: of 32 registers, or of 16. */
+#if defined (__AVX512F__) || defined (__ARM_NEON)
+#define ACROSS 4
+#else
+#define ACROSS 2
+#endif
 
-      memcpy (sums, b->colsum + c, sizeof sums);
+/* @vectors of columns from @c on */
+INLINE void
+combine_columns (const LptDynamicBlock block, size_t c, const int vectors)
+{
+  const LptDynamicBlock *b = &block;
+  V sb[ACROSS], zero[ACROSS];
+  I fix[ACROSS];
+
+  for (int v = 0; v < vectors; v++)
+    {
+      const size_t from = c + (size_t) v * WIDTH;
+      int16_t sums[WIDTH];
+      I columns;
+
+      memcpy (sums, b->colsum + from, sizeof sums);
       for (int k = 0; k < WIDTH; k++)
-        fix[k] = (int32_t) sums[k] * 128;
+        columns[k] = (int32_t) sums[k] * 128;
+      fix[v] = columns;
+      sb[v] = load (b->sb + from, WIDTH, 0);
       if (b->zero)
-        zero = load (b->zero + c, WIDTH, 0);
-      for (size_t r = 0; r < b->rows; r++)
+        zero[v] = load (b->zero + from, WIDTH, 0);
+    }
+  for (size_t r = 0; r < b->rows; r++)
+    {
+      const V sa = splat (b->sa[r * b->sa_stride]);
+      const int32_t *from = b->acc + r * b->stride + c;
+      float *to = b->y + r * b->stride + c;
+
+      for (int v = 0; v < vectors; v++, from += WIDTH, to += WIDTH)
         {
           V y = { 0 }, t;
           I acc;
 
-          memcpy (&acc, b->acc + r * b->stride + c, sizeof acc);
-          t = to_float (acc - fix);
+          memcpy (&acc, from, sizeof acc);
+          t = to_float (acc - fix[v]);
           if (b->zero)
-            t = t - zero * splat ((float) b->codes[r]);
+            t = t - zero[v] * splat ((float) b->codes[r]);
           if (!b->first)
-            y = load (b->y + r * b->stride + c, WIDTH, 0);
-          y = fused (t, splat (b->sa[r * b->sa_stride]) * sb, y);
-          store (b->y + r * b->stride + c, y, WIDTH);
+            y = load (to, WIDTH, 0);
+          store (to, fused (t, sa * sb[v], y), WIDTH);
         }
     }
+}
+
+void
+LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
+{
+  size_t c = 0;
+
+  for (; c + ACROSS * WIDTH <= b->n; c += ACROSS * WIDTH)
+    combine_columns (*b, c, ACROSS);
+  for (; c < b->n; c += WIDTH)
+    combine_columns (*b, c, 1);
 }
 
 void
