@@ -34,18 +34,44 @@ first_row (const LptRecurrentColumns *columns)
   return columns->direction * (gsize) shape->dims[shape->rank - 2] + columns->from;
 }
 
+/* Columns from @at on that lie together: whole panels. */
+static gsize
+width_at (const LptRecurrentProduct *p,
+          gsize                      at)
+{
+  return MIN (p->wide, (p->n - at + PANEL - 1) / PANEL * PANEL);
+}
+
+static void
+pack_wide (const LptRecurrentProduct *p,
+           const float               *weights,
+           float                     *to)
+{
+  gsize at, i, c;
+
+  for (at = 0; at < p->n; at += p->wide)
+    for (i = 0; i < p->k; i++)
+      for (c = at; c < at + width_at (p, at); c++)
+        *to++ = c < p->n ? weights[c * p->k + i] : 0;
+}
+
+/* @rows: most rows that meet it at a time. */
 static gboolean
 pack_floats (LptRecurrentProduct       *p,
              LptProgram                *program,
              const LptProgramOp        *op,
-             const LptRecurrentColumns *columns)
+             const LptRecurrentColumns *columns,
+             gsize                      rows)
 {
   const float *weights = (const float *) columns->weights->data + first_row (columns) * p->k;
   gsize panels = (p->n + PANEL - 1) / PANEL, at;
-  g_autofree char *name = name_of (columns, "fgemm");
+  g_autofree char *name = name_of (columns, rows == 1 ? "fgemm wide" : "fgemm");
   LptPackedWeights packed = lpt_program_pack (program, op, name, NULL, 0, panels * PANEL * p->k * sizeof (float), 0);
 
-  for (at = 0; at < p->n && packed.fresh; at += PANEL)
+  p->wide = rows == 1 ? p->fgemm->one_row : 0;
+  if (p->wide > 0 && packed.fresh)
+    pack_wide (p, weights, packed.data);
+  for (at = 0; at < p->n && p->wide == 0 && packed.fresh; at += PANEL)
     lpt_fgemm_pack (p->k, p->n, at, weights, 1, (ptrdiff_t) p->k, (float *) packed.data + at * p->k);
   p->packed = packed.data;
 
@@ -100,7 +126,7 @@ lpt_recurrent_product_init (LptRecurrentProduct       *product,
   *product = (LptRecurrentProduct) { .k = (gsize) shape->dims[shape->rank - 1], .n = columns->n,
                                      .fgemm = program->kernels.fgemm, .split = program->kernels.split16 };
   if (columns->weights->quant == NULL)
-    return pack_floats (product, program, op, columns);
+    return pack_floats (product, program, op, columns, rows);
 
   return pack_codes (product, program, op, columns, rows);
 }
@@ -150,6 +176,22 @@ run_codes (const LptRecurrentProduct *p,
                     b->residual != NULL ? b->residual + i * b->ldy : b->bias, b->y + i * b->ldy);
 }
 
+/* The columns from @at on that lie together. */
+static void
+run_wide (const LptRecurrentProduct *p,
+          const LptRecurrentBlock   *b,
+          LptFgemmTile               tile,
+          gsize                      at)
+{
+  tile.n = MIN (p->n - at, p->wide);
+  tile.b = p->packed + at * p->k;
+  tile.ldb = width_at (p, at);
+  tile.y = b->y + at;
+  tile.end.bias = b->bias != NULL ? b->bias + at : NULL;
+  tile.end.residual = b->residual != NULL ? b->residual + at : NULL;
+  p->fgemm->run (&tile);
+}
+
 void
 lpt_recurrent_product_run (const LptRecurrentProduct *p,
                            const LptRecurrentBlock   *b,
@@ -158,9 +200,19 @@ lpt_recurrent_product_run (const LptRecurrentProduct *p,
   LptFgemmTile tile = { .m = b->m, .n = p->n, .channels = p->k, .taps = 1, .a = b->rows, .a_rows = b->m, .a_step = 1,
                         .b = p->packed, .end = { .bias = b->bias, .residual = b->residual, .ldr = b->ldy }, .y = b->y,
                         .ldy = b->ldy };
+  gsize blocks, i;
 
-  if (p->packed != NULL)
-    p->fgemm->run (&tile);
-  else
-    run_codes (p, b, workspace);
+  if (p->packed == NULL)
+    {
+      run_codes (p, b, workspace);
+      return;
+    }
+  if (p->wide == 0)
+    {
+      p->fgemm->run (&tile);
+      return;
+    }
+  blocks = (p->n + p->wide - 1) / p->wide;
+  for (i = 0; i < blocks; i++)
+    run_wide (p, b, tile, (b->backwards ? blocks - 1 - i : i) * p->wide);
 }

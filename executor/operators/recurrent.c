@@ -88,6 +88,7 @@ input_half (const Task *t,
 /* The last gate of a GRU, for all sequences. @sums: of the step. */
 static void
 candidate_half (const Task *t,
+                gsize       s,
                 float      *sums)
 {
   const Recurrent *p = t->p;
@@ -97,7 +98,7 @@ candidate_half (const Task *t,
   if (net->linear_before_reset)
     lpt_recurrent_product_run (&t->d->candidate,
                                &(LptRecurrentBlock) { t->n, t->rows, t->d->bias != NULL ? t->d->bias + 3 * size : NULL,
-                                                      NULL, t->other, size },
+                                                      NULL, t->other, size, s % 2 == 1 },
                                t->room);
   for (i = 0; i < t->n; i++)
     lpt_recurrent_reset (net, p->floats, sums + i * p->columns, t->h + i * size, t->other + i * size);
@@ -106,7 +107,8 @@ candidate_half (const Task *t,
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->other + i * size;
   lpt_recurrent_product_run (&t->d->candidate,
-                             &(LptRecurrentBlock) { t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns },
+                             &(LptRecurrentBlock) { t->n, t->rows, NULL, sums + 2 * size, sums + 2 * size, p->columns,
+                                                    s % 2 == 1 },
                              t->room);
 }
 
@@ -121,10 +123,10 @@ step (const Task *t,
 
   for (i = 0; i < t->n; i++)
     t->rows[i] = t->h + i * size;
-  lpt_recurrent_product_run (&t->d->state, &(LptRecurrentBlock) { t->n, t->rows, NULL, sums, sums, p->columns },
-                             t->room);
+  lpt_recurrent_product_run (&t->d->state,
+                             &(LptRecurrentBlock) { t->n, t->rows, NULL, sums, sums, p->columns, s % 2 == 1 }, t->room);
   if (t->d->net.kind == LPT_RECURRENT_GRU)
-    candidate_half (t, sums);
+    candidate_half (t, s, sums);
   for (i = 0; i < t->n; i++)
     {
       gsize line = (t->first + i) * p->directions + t->direction;

@@ -1,6 +1,8 @@
 /* recurrent.h - rows times constant weights, as recurrent cells need them
  *
- * Float weights: chains of fused multiply-adds. 8-bit codes without zero points: the rows become 16-bit codes
+ * Float weights: chains of fused multiply-adds. Where one row at a time meets them, time is what it takes to read them:
+ * they lie in the order in which they are read, and every other time from the other end, so that what the second cache
+ * still holds of them is read from there. 8-bit codes without zero points: the rows become 16-bit codes
  * (kernels/split16), one scale for each, and sums are integers.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,6 +15,7 @@ typedef struct
 {
   gsize        k, n;
   const float *packed;             /* float; or */
+  gsize        wide;               /* 0, or columns that lie together, row by row, in `packed` */
   LptGemm      gemm;               /* codes, a and m of the run */
   LptEpilogue  end;
   gint32      *bias;               /* owned: what makes zero points of the rows' bytes */
@@ -44,6 +47,7 @@ typedef struct
   const float *bias, *residual;
   float       *y;
   gsize        ldy;
+  gboolean     backwards;          /* the last columns first: the results are the same */
 } LptRecurrentBlock;
 
 void     lpt_recurrent_product_run   (const LptRecurrentProduct *product, const LptRecurrentBlock *block,

@@ -40,12 +40,12 @@ expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)
 }
 
 /* Rows at random places of memory that ends with the last element; the panels begin at column 16 of a wider matrix, and
- * lie there or packed. */
+ * lie there or packed. Where they lie there are whole panels of them. */
 static bool
 check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t taps, size_t group, unsigned forms)
 {
-  size_t k = channels * taps, all = n + LPT_FGEMM_PANEL, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL,
-         ldy = n + 3;
+  size_t k = channels * taps, panels = (n + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL,
+         all = (panels + 1) * LPT_FGEMM_PANEL, ldy = n + 3;
   size_t a_step = forms & 8 && group == 0 ? 3 : 1;
   size_t row = group ? (n + group - 1) / group * channels : (channels - (channels > 0)) * a_step + 1, size = row + 40;
   float *a = random_floats (size), *b = random_floats (k * all), *bias = random_floats (n), *factor = random_floats (n),
@@ -53,7 +53,7 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
   float *turned = random_floats (k * all), *packed = aligned_bytes (panels * k * LPT_FGEMM_PANEL * sizeof (float));
   const float **rows = (const float **) (void *) region_place (taps * (m + 2) * sizeof *rows, sizeof *rows);
   Buffer y = buffer_new (m * ldy * sizeof (float));
-  const bool in_place = taps == 1 && group == 0 && n % LPT_FGEMM_PANEL == 0 && !(forms & 4);
+  const bool in_place = taps == 1 && group == 0 && !(forms & 4);
   LptFgemmTile t = { m, n, channels, taps, rows, m + 2, a_step, in_place ? b + LPT_FGEMM_PANEL : packed,
                      in_place ? all : 0,
                      { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, n + 1, forms & 4, -0.5f, 3.0f,
@@ -66,8 +66,8 @@ check (const LptFgemmKernel *kernel, size_t m, size_t n, size_t channels, size_t
     for (size_t c = 0; c < all; c++)
       turned[c * k + i] = b[i * all + c];
   for (size_t p = 0; p < panels; p++)
-    lpt_fgemm_pack (k, all, (p + 1) * LPT_FGEMM_PANEL, forms & 1 ? b : turned, forms & 1 ? (ptrdiff_t) all : 1,
-                    forms & 1 ? 1 : (ptrdiff_t) k, packed + p * k * LPT_FGEMM_PANEL);
+    lpt_fgemm_pack (k, n + LPT_FGEMM_PANEL, (p + 1) * LPT_FGEMM_PANEL, forms & 1 ? b : turned,
+                    forms & 1 ? (ptrdiff_t) all : 1, forms & 1 ? 1 : (ptrdiff_t) k, packed + p * k * LPT_FGEMM_PANEL);
   kernel->run (&t);
   for (size_t r = 0; r < m && ok; r++)
     for (size_t c = 0; c < ldy && ok; c++)

@@ -168,6 +168,9 @@ wide_blocks (const LptFgemmTile *t)
   if (PANELS_OF_ONE > PANELS && t->m == 1)
     for (; t->n - column > one - LPT_FGEMM_PANEL; column += one < t->n - column ? one : t->n - column)
       block (t, 1, PANELS_OF_ONE, 0, column);
+  if (PANELS_OF_TWO > PANELS && t->m == 1)
+    for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
+      block (t, 1, PANELS_OF_TWO, 0, column);
   if (PANELS_OF_TWO > PANELS && t->m == 2)
     for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
       block (t, 2, PANELS_OF_TWO, 0, column);

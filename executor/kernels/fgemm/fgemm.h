@@ -39,7 +39,7 @@ typedef struct {
   size_t              m, n, channels, taps;
   const float *const *a;             /* [tap][a_rows]: where each row begins */
   size_t              a_rows, a_step;
-  const float        *b;             /* packed; with ldb as it is, rows so far apart: n is whole panels, one tap */
+  const float        *b;             /* packed; with ldb as it is, rows so far apart: whole panels of them, one tap */
   size_t              ldb;           /* 0: packed */
   LptFgemmEnd         end;
   float              *y;
@@ -54,10 +54,11 @@ typedef void (*LptFgemmRun) (const LptFgemmTile *tile);
 typedef struct {
   const char *name;
   LptCpu      needs;
+  size_t      one_row;      /* columns that a row alone meets at a time */
   LptFgemmRun run;
 } LptFgemmKernel;
 
-#define LPT_FGEMM_KERNEL(needs, isa) void lpt_fgemm__##isa (const LptFgemmTile *tile);
+#define LPT_FGEMM_KERNEL(needs, isa, panels) void lpt_fgemm__##isa (const LptFgemmTile *tile);
 #include "executor/kernels/fgemm/fgemm.def"
 #undef LPT_FGEMM_KERNEL
 

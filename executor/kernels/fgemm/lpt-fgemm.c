@@ -7,7 +7,8 @@
 #include "executor/kernels/fgemm/fgemm.h"
 
 static const LptFgemmKernel kernels[] = {
-#define LPT_FGEMM_KERNEL(set, isa) { "fgemm__" #isa, LPT_CPU_##set, lpt_fgemm__##isa },
+#define LPT_FGEMM_KERNEL(set, isa, panels)                                                                   \
+  { "fgemm__" #isa, LPT_CPU_##set, (panels) * LPT_FGEMM_PANEL, lpt_fgemm__##isa },
 #include "executor/kernels/fgemm/fgemm.def"
 #undef LPT_FGEMM_KERNEL
 };
