@@ -427,6 +427,8 @@ run_stage (const LptDwconvRun *r, int stage)
       b.c = c;
       b.n = r->c1 - c < 16 ? r->c1 - c : 16;
       b.mask = (__mmask16) ((1u << b.n) - 1);
+      if (r->multiplier > 1)
+        find_inputs (&b, r->multiplier);
       b.bias = _mm512_setzero_si512 ();
       if (stage != STAGE_NONE)
         {

@@ -11,56 +11,67 @@
 #include "executor/kernels/dwconv/dwconv.h"
 #include "executor/kernels/requant/avx512.h"
 
-/* Sixteen channels of one row of a column; `mask` has the channels that exist. */
-INLINE __m128i
-load_row (const LptDwconvRun *r, const uint8_t *x, size_t c, bool whole, __mmask16 mask)
-{
-  if (whole)
-    return _mm_loadu_si128 ((const __m128i *) (const void *) (x + c));
-  if (r->multiplier == 1)
-    return _mm_maskz_loadu_epi8 (mask, x + c);
-
-  uint8_t b[16] = { 0 };
-
-  for (size_t j = 0; j < 16 && (mask >> j & 1); j++)
-    b[j] = x[(c + j) / r->multiplier];
-  return _mm_loadu_si128 ((const __m128i *) (const void *) b);
-}
-
-/* Rows [4g, 4g + n) of a column, n <= 4: channel in the lane, row in the byte. */
-INLINE __m512i
-load_column (const LptDwconvRun *r, const uint8_t *const *col, size_t n, size_t c, bool whole, __mmask16 mask)
-{
-  const __m512i lanes = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i bytes = _mm512_broadcast_i32x4 (_mm_setr_epi8 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-  __m128i r0 = load_row (r, col[0], c, whole, mask);
-
-  if (n == 1)
-    return _mm512_cvtepu8_epi32 (r0);
-
-  __m256i low = _mm256_inserti128_si256 (_mm256_castsi128_si256 (r0), load_row (r, col[1], c, whole, mask), 1);
-  __m512i x = _mm512_zextsi256_si512 (low);
-
-  if (n > 2)
-    {
-      __m256i high = _mm256_zextsi128_si256 (load_row (r, col[2], c, whole, mask));
-
-      if (n > 3)
-        high = _mm256_inserti128_si256 (high, load_row (r, col[3], c, whole, mask), 1);
-      x = _mm512_inserti64x4 (x, high, 1);
-    }
-  return _mm512_shuffle_epi8 (_mm512_permutexvar_epi32 (lanes, x), bytes);
-}
-
 /* What one block of sixteen channels needs to end its pixels. */
 typedef struct {
   const LptDwconvRun *r;
   size_t              c, n;
   __mmask16           mask;
+  size_t              first;         /* where several output channels share one: their first input channel, */
+  __mmask16           read;          /* how many they read, */
+  __m128i             order;         /* and which of those each lane has */
   __m512i             bias;
   RequantVec          v;
   PackLimits          limits;
 } Block;
+
+/* Where its channels find theirs. */
+INLINE void
+find_inputs (Block *b, size_t multiplier)
+{
+  uint8_t order[16];
+
+  b->first = b->c / multiplier;
+  for (size_t j = 0; j < 16; j++)
+    order[j] = j < b->n ? (uint8_t) ((b->c + j) / multiplier - b->first) : 0x80;
+  b->read = (__mmask16) ((2u << order[b->n - 1]) - 1);
+  b->order = _mm_loadu_si128 ((const __m128i *) (const void *) order);
+}
+
+/* Sixteen channels of one row of a column; `whole`: all exist. */
+INLINE __m128i
+load_row (const Block *b, const uint8_t *x, bool whole)
+{
+  if (whole)
+    return _mm_loadu_si128 ((const __m128i *) (const void *) (x + b->c));
+  if (b->r->multiplier == 1)
+    return _mm_maskz_loadu_epi8 (b->mask, x + b->c);
+  return _mm_shuffle_epi8 (_mm_maskz_loadu_epi8 (b->read, x + b->first), b->order);
+}
+
+/* Rows [4g, 4g + n) of a column, n <= 4: channel in the lane, row in the byte. */
+INLINE __m512i
+load_column (const Block *b, const uint8_t *const *col, size_t n, bool whole)
+{
+  const __m512i lanes = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i bytes = _mm512_broadcast_i32x4 (_mm_setr_epi8 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  __m128i r0 = load_row (b, col[0], whole);
+
+  if (n == 1)
+    return _mm512_cvtepu8_epi32 (r0);
+
+  __m256i low = _mm256_inserti128_si256 (_mm256_castsi128_si256 (r0), load_row (b, col[1], whole), 1);
+  __m512i x = _mm512_zextsi256_si512 (low);
+
+  if (n > 2)
+    {
+      __m256i high = _mm256_zextsi128_si256 (load_row (b, col[2], whole));
+
+      if (n > 3)
+        high = _mm256_inserti128_si256 (high, load_row (b, col[3], whole), 1);
+      x = _mm512_inserti64x4 (x, high, 1);
+    }
+  return _mm512_shuffle_epi8 (_mm512_permutexvar_epi32 (lanes, x), bytes);
+}
 
 /* Sums of `pixels` (1 to 4) pixels from i on; STAGE_NONE: the general output stage runs. */
 INLINE void
@@ -135,7 +146,7 @@ block_any (const Block *b, int stage, bool whole)
                 const uint8_t *const *col = r->cols + (column + kx * r->dilation_w) * r->kh + 4 * g;
                 __m512i w = _mm512_loadu_si512 (weights + (kx * groups + g) * 64);
 
-                sum = _mm512_dpbusd_epi32 (sum, load_column (r, col, rows, b->c, whole, b->mask), w);
+                sum = _mm512_dpbusd_epi32 (sum, load_column (b, col, rows, whole), w);
               }
           x[p] = sum;
         }
@@ -152,7 +163,7 @@ block_3x3 (const Block *b, int stage, bool whole, size_t stride)
   const __m512i w0 = _mm512_loadu_si512 (weights), w1 = _mm512_loadu_si512 (weights + 64);
   const __m512i w2 = _mm512_loadu_si512 (weights + 128);
   const uint8_t *const *cols = r->cols;
-#define COLUMN(x) load_column (r, cols + (x) * 3, 3, b->c, whole, b->mask)
+#define COLUMN(x) load_column (b, cols + (x) * 3, 3, whole)
 #define PIXEL(a0, a1, a2) _mm512_dpbusd_epi32 (_mm512_dpbusd_epi32 (_mm512_dpbusd_epi32 (b->bias, a0, w0), a1, w1), a2, w2)
 
   if (stride == 1)
@@ -211,8 +222,8 @@ block_5x5 (const Block *b, int stage, bool whole)
   const int8_t *w = (const int8_t *) r->packed + b->c * 40;
   const uint8_t *const *cols = r->cols;
 
-#define HIGH(x) load_column (r, cols + (x) * 5, 4, b->c, whole, b->mask)
-#define LAST(x) load_column (r, cols + (x) * 5 + 4, 1, b->c, whole, b->mask)
+#define HIGH(x) load_column (b, cols + (x) * 5, 4, whole)
+#define LAST(x) load_column (b, cols + (x) * 5 + 4, 1, whole)
 #define TAP(x, v, k) x = _mm512_dpbusd_epi32 (x, v, _mm512_loadu_si512 (w + (k) * 64));
   for (size_t i = 0; i < r->pixels; )
     {
