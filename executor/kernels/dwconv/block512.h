@@ -121,7 +121,8 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
     }
 }
 
-/* A block of channels of any kernel. */
+/* A block of channels of any kernel. Four pixels meet a column's rows one after the other: in a line of the cache they
+ * are neighbours, and lines of a tall kernel may share one set. */
 INLINE void
 block_any (const Block *b, int stage, bool whole)
 {
@@ -132,24 +133,23 @@ block_any (const Block *b, int stage, bool whole)
   for (size_t i = 0; i < r->pixels; i += 4)
     {
       size_t pixels = r->pixels - i < 4 ? r->pixels - i : 4;
-      __m512i x[4];
+      __m512i x[4] = { b->bias, b->bias, b->bias, b->bias };
 
-      for (size_t p = 0; p < 4; p++)
-        {
-          size_t column = (i + (p < pixels ? p : 0)) * r->stride_w;
-          __m512i sum = b->bias;
+      for (size_t kx = 0; kx < r->kw; kx++)
+        for (size_t g = 0; g < groups; g++)
+          {
+            size_t rows = r->kh - 4 * g < 4 ? r->kh - 4 * g : 4;
+            const uint8_t *const *col = r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh + 4 * g;
+            __m512i w = _mm512_loadu_si512 (weights + (kx * groups + g) * 64);
 
-          for (size_t kx = 0; kx < r->kw; kx++)
-            for (size_t g = 0; g < groups; g++)
+#pragma GCC unroll 4
+            for (size_t p = 0; p < 4; p++)
               {
-                size_t rows = r->kh - 4 * g < 4 ? r->kh - 4 * g : 4;
-                const uint8_t *const *col = r->cols + (column + kx * r->dilation_w) * r->kh + 4 * g;
-                __m512i w = _mm512_loadu_si512 (weights + (kx * groups + g) * 64);
+                const uint8_t *const *own = col + (p < pixels ? p : 0) * r->stride_w * r->kh;
 
-                sum = _mm512_dpbusd_epi32 (sum, load_column (b, col, rows, whole), w);
+                x[p] = _mm512_dpbusd_epi32 (x[p], load_column (b, own, rows, whole), w);
               }
-          x[p] = sum;
-        }
+          }
       finish (b, stage, i, pixels, x[0], x[1], x[2], x[3]);
     }
 }
