@@ -2,7 +2,7 @@
  *
  * Channels last: rows of the product are pixels, columns output channels. The inputs of a row are named by a pointer
  * for each tap, those outside of the image by one to zeros. Where neighbouring pixels would share few sets of the cache
- * what a task reads is copied. A transposed convolution is one for each phase of its output (phases.h), whose pixels
+ * what a task reads is copied, and lines of one channel with their padding (float-runs.c). A transposed convolution is one for each phase of its output (phases.h), whose pixels
  * are made apart and then put where they belong; the taps of a phase stay in their order, so sums do. Depthwise ones
  * are windows (float-window.c), those of 3x3 taps and many channels go through transforms (float-winograd.c), those of
  * wide dilations tap by tap (float-far-taps.c). Weights that somebody computes are packed by the tasks that need them
@@ -26,7 +26,7 @@
 #define LEAST_TILES 8
 #define MAX_ROW_TASKS 4
 
-typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES } Copy;
+typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES, COPY_RUNS } Copy;
 
 typedef struct
 {
@@ -251,7 +251,9 @@ conv_tile (const Conv      *c,
   const float **table = (const float **) (gpointer) data->workspace;
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
 
-  if (c->copy == COPY_LINES)
+  if (c->copy == COPY_RUNS)
+    lpt_float_runs_copy (&c->window, x, row, t.m, table, copies);
+  else if (c->copy == COPY_LINES)
     {
       gint64 line = copy_lines (c, x, row, t.m, copies);
 
@@ -284,8 +286,10 @@ conv_task (const Conv      *c,
               g = image_group % c->groups;
   gsize row = task % s->row_tasks * c->chunk;
   const gsize end = MIN (row + c->chunk, c->out_pixels);
-  LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = c->channels, .taps = c->taps, .a_rows = s->rows,
-                     .a_step = 1, .by_rows = s->by_rows, .group = c->bundled };
+  const gboolean runs = c->copy == COPY_RUNS;
+  LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = runs ? c->taps : c->channels,
+                     .taps = runs ? 1 : c->taps, .a_rows = s->rows, .a_step = 1, .by_rows = s->by_rows,
+                     .group = c->bundled };
   float *own = (float *) (gpointer) (data->workspace + c->workspace);
   Redo redo;
   gboolean finite = TRUE;
@@ -423,7 +427,7 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
                          const LptConvPlace      *place)
 {
   Conv *c = &form->parts[i], *before = c - 1;
-  gsize k;
+  gsize k, pointers;
   gint64 kx;
 
   c->kernel = s->program->kernels.fgemm;
@@ -446,6 +450,8 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   c->pitch = (gint64) c->pixel;
   if (computed != NULL)
     c->copy = COPY_NONE;
+  else if (c->pixel == 1 && lpt_float_runs_pay (v))
+    c->copy = COPY_RUNS;
   else if (c->taps == 1 && c->bundled == 0 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
     c->copy = COPY_ROWS;
   else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
@@ -454,8 +460,9 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
       c->copy = COPY_LINES;
       c->pitch = (gint64) ((c->bundled > 0 ? c->pixel : c->channels) + LPT_FLOAT_GAP);
     }
+  pointers = c->copy == COPY_RUNS ? 1 : c->taps;
   c->split = lpt_float_split (c->images * c->groups, c->out_pixels, c->rows, k,
-                             c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / c->taps);
+                              c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / pointers);
   c->chunk = c->split.rows;
   if (computed != NULL)
     split_computed (c, computed);
@@ -464,9 +471,11 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   c->group_size = (c->rows + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL * LPT_FGEMM_PANEL * k;
   c->first = i > 0 ? before->first + before->images * before->groups * before->split.row_tasks * before->split.col_tasks
                    : 0;
-  c->workspace = c->table = (c->taps * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
+  c->workspace = c->table = (pointers * c->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   if (c->copy == COPY_ROWS)
     c->workspace += lpt_float_copied_size (c->split.rows, k);
+  else if (c->copy == COPY_RUNS)
+    c->workspace += lpt_float_runs_size (v, c->split.rows);
   else if (c->copy == COPY_LINES)
     c->workspace += lpt_float_copied_size ((gsize) (max_lines (v, c->split.rows) * v->in[2]),
                                            (gsize) c->pitch - LPT_FLOAT_GAP);

@@ -29,3 +29,12 @@ void              lpt_float_conv_add_part (const LptFloatConvShape *shape, LptFl
                                            const LptConvPlace *place);
 /* All parts are there: the op has its form. */
 void              lpt_float_conv_set_form (const LptFloatConvShape *shape, LptFloatConvForm *form);
+
+/* --- float-runs.c --- */
+
+/* Is one channel worth it? */
+gboolean lpt_float_runs_pay  (const LptWindow *v);
+/* Copies what @n output pixels from @pixel on read of @x, an image of one channel, and names where each begins. */
+void     lpt_float_runs_copy (const LptWindow *v, const float *x, gsize pixel, gsize n, const float **table, float *to);
+/* Bytes that it takes for @rows pixels. */
+gsize    lpt_float_runs_size (const LptWindow *v, gsize rows);

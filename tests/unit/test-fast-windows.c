@@ -19,7 +19,7 @@ typedef struct
   gint     axes;
   gint     in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], end[3], more[3];
   gint     batch, groups, channels, results;         /* of a group */
-  gboolean transposed, dilated, real;
+  gboolean transposed, dilated, real, line;          /* line: taps of one channel along the last axis only */
   const char *requant;       /* mode of the graph's requantization */
 } Draw;
 
@@ -190,9 +190,36 @@ put_bias (Draw       *d,
   g_string_append_printf (d->text, "} : %s[%d]\n", type, n);
 }
 
+/* One channel, and along the last axis alone more than one tap; lines that several tasks share, and some that lie
+ * outside. */
+static void
+draw_line (Draw *d)
+{
+  gint k;
+
+  d->axes = draw (d, 1, 3);
+  d->batch = draw (d, 1, 2);
+  d->groups = d->channels = 1;
+  d->results = draw (d, 1, 40);
+  draw_window (d);
+  for (k = 0; k < d->axes; k++)
+    {
+      const gboolean last = k == d->axes - 1;
+
+      d->in[k] = last ? draw (d, 10, 150) : draw (d, 1, 5);
+      d->kernel[k] = last ? draw (d, 3, 9) : 1;
+      d->out[k] = (d->in[k] + d->pad[k] + d->end[k] - d->kernel[k]) / d->stride[k] + 1;
+    }
+}
+
 static void
 draw_shape (Draw *d)
 {
+  if (d->line)
+    {
+      draw_line (d);
+      return;
+    }
   d->axes = draw (d, 1, 3);
   d->batch = draw (d, 1, 2);
   d->transposed = draw_yes (d, 2);
@@ -361,18 +388,19 @@ check (Draw *d)
 static void
 test_windows (gconstpointer data)
 {
-  static const char *const modes[] = { "single", "single", "single", "litert" };
+  static const char *const modes[] = { "single", "single", "single", "litert", "single" };
   const guint kind = GPOINTER_TO_UINT (data);
   guint i;
 
   for (i = 0; i < N_CASES; i++)
     {
-      Draw d = { .text = g_string_new (NULL), .state = 77 + 1000 * kind + i * 7919, .requant = modes[kind] };
+      Draw d = { .text = g_string_new (NULL), .state = 77 + 1000 * kind + i * 7919, .requant = modes[kind],
+                 .line = kind == 4 };
 
       while (draw (&d, 0, 9) > 0)
         ;
       draw_shape (&d);
-      (kind == 1 ? draw_floats : kind == 2 ? draw_pool : draw_integers) (&d);
+      (kind == 1 || kind == 4 ? draw_floats : kind == 2 ? draw_pool : draw_integers) (&d);
       check (&d);
     }
 }
@@ -385,6 +413,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fast-windows/floats", GUINT_TO_POINTER (1), test_windows);
   g_test_add_data_func ("/fast-windows/pools", GUINT_TO_POINTER (2), test_windows);
   g_test_add_data_func ("/fast-windows/integers-of-litert", GUINT_TO_POINTER (3), test_windows);
+  g_test_add_data_func ("/fast-windows/floats-of-a-line", GUINT_TO_POINTER (4), test_windows);
 
   return g_test_run ();
 }
