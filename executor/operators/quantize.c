@@ -2,7 +2,8 @@
  *
  * The values are rows of columns: a row has one scale (a plane of a channel; per tensor: a chunk), or, where the axis
  * is the last one or little is behind it, one per column. Codes with the channels last are dequantized to planes at
- * once: blocks of pixels are transposed into the workspace. Few planes are quantized side by side.
+ * once: blocks of pixels are transposed into the workspace. Few planes are quantized side by side, and floats of one
+ * scale in the order in which they come.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -265,6 +266,7 @@ lpt_prepare_quantize (LptProgram   *program,
                       LptProgramOp *op)
 {
   const LptRequantRule *rule = lpt_requant_node_rule (op->node);
+  LptValueLayout layout = LPT_LAYOUT_TYPED;
   const LptShape *shape;
   Affine *q;
 
@@ -276,11 +278,14 @@ lpt_prepare_quantize (LptProgram   *program,
   q->form = rule->algorithm == LPT_ALGO_LITERT ? LPT_QUANTIZE_AWAY : LPT_QUANTIZE_DIVIDE;
   /* Few planes: who quantizes pixels is who reads them. */
   shape = &op->out[0]->array.shape;
-  if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
+  if (q->channels == 1 && op->in[0]->layout == LPT_LAYOUT_WORDS_LAST)
+    layout = lpt_program_layout (op->in[0], LPT_LAYOUT_WORDS_LAST);
+  else if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
     set_blocks (q, shape);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = quantize_run, .access = affine_access, .clear = affine_clear, .params = q, .kernel = "quantize_f32", .tasks = n_tasks (q),
-    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_CODES });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], layout }), .out = op->out[0],
+    .out_layout = layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES });
 
   return TRUE;
 }
