@@ -257,6 +257,37 @@ begin (LptRowsMatch  *m,
 
 /* --- the layout --- */
 
+/* A constant order that brings the last axis behind the first: what lay row by row has its channels last then. */
+static gboolean
+turns_last (const LptProgramOp *op)
+{
+  const LptShape *shape = &op->out[0]->array.shape;
+  const LptArray *order = op->n_in > 1 && op->in[1] != NULL && op->in[1]->kind == LPT_STORAGE_CONST ? &op->in[1]->array
+                                                                                                    : NULL;
+  gint k;
+
+  if (order == NULL || order->dtype != LPT_DTYPE_I64 || lpt_array_count (order) != shape->rank)
+    return FALSE;
+  for (k = 0; k < shape->rank; k++)
+    if (((const gint64 *) order->data)[k] != (k == 0 ? 0 : k == 1 ? shape->rank - 1 : k - 1))
+      return FALSE;
+
+  return shape->rank > 2;
+}
+
+/* Does the op leave the channels where its first input has them? */
+static gboolean
+keeps_order (const LptProgramOp *op)
+{
+  const guint flags = op->node->info->flags;
+
+  if (op->n_in == 0 || op->in[0] == NULL)
+    return FALSE;
+
+  return op->integer != NULL || (flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_SPATIAL)) != 0 ||
+         ((flags & LPT_OP_F_PRESERVES) != 0 && op->in[0]->array.shape.rank == op->out[0]->array.shape.rank);
+}
+
 /* Is the value made with its channels last, as far as one can see before all forms are there? */
 static gboolean
 comes_last (LptProgramValue *value)
@@ -265,16 +296,15 @@ comes_last (LptProgramValue *value)
 
   for (depth = 0; depth < 64 && value != NULL; depth++)
     {
-      const LptProgramOp *step;
-
       if (value->layout == LPT_LAYOUT_CODES_LAST || value->layout == LPT_LAYOUT_WORDS_LAST)
         return TRUE;
-      step = value->def;
-      if (step == NULL)
+      if (value->def == NULL)
         return FALSE;
-      if (step->n_in == 0 || (step->integer == NULL && (step->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0))
+      if (value->def->node->op == LPT_OP_TRANSPOSE)
+        return turns_last (value->def);
+      if (!keeps_order (value->def))
         return FALSE;
-      value = step->in[0];
+      value = value->def->in[0];
     }
 
   return FALSE;
