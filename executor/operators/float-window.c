@@ -106,6 +106,12 @@ pool_pixels (const Window    *p,
       }
   t = (LptFwindowTile) { (gsize) n, (gsize) (v->stride[2] * c), count, p->channels, taps,
                           (float *) (gpointer) data->out + place_pixel (p, image, z, y, x) * p->channels, p->channels };
+  /* Neighbours whose data lies without a gap, too, are one pixel of more channels. */
+  if (v->stride[2] == 1)
+    {
+      t.channels *= t.n;
+      t.n = 1;
+    }
   if (p->form == WINDOW_MAX)
     p->kernel->max (&t);
   else
