@@ -171,19 +171,6 @@ copy_lines (const Conv  *c,
   return line;
 }
 
-/* Where pixel @pixel of an image of @c lies in the output, in pixels. */
-static gsize
-place_pixel (const Conv *c,
-             gsize       image,
-             gsize       pixel)
-{
-  const gint64 *out = c->window.out;
-  gint64 x = (gint64) pixel % out[2], y = (gint64) pixel / out[2] % out[1], z = (gint64) pixel / out[2] / out[1];
-
-  return image * c->place.image + c->place.first + (gsize) z * c->place.z + (gsize) y * c->place.y +
-         (gsize) x * c->place.x;
-}
-
 /* Computed weights of a group that are not finite: its own, and the room for what is made again. */
 typedef struct
 {
@@ -212,17 +199,13 @@ run_placed (const Conv      *c,
             gsize            row,
             gsize            channel)
 {
-  const gsize all = c->groups * c->rows, size = t->n * sizeof (float);
   float *own = (float *) (gpointer) (data->workspace + c->workspace - c->apart),
         *residual = own + c->split.rows * c->split.cols;
-  float *y = (float *) (gpointer) data->out;
   guint8 *in[] = { NULL, (guint8 *) residual, (guint8 *) residual };
-  gsize i;
+  LptFloatPlaced placed = { &c->window, &c->place, image, row, t->m, t->n, c->groups * c->rows };
 
-  for (i = 0; i < t->m && c->end->residual != NULL; i++)
-    memcpy (residual + i * t->n,
-            (const float *) (gconstpointer) data->in[c->end->port] + place_pixel (c, image, row + i) * all + channel,
-            size);
+  if (c->end->residual != NULL)
+    lpt_float_placed_gather (&placed, (const float *) (gconstpointer) data->in[c->end->port] + channel, residual);
   t->end = lpt_float_epilogue_at (c->end, data->in, 0, t->n, channel);
   if (t->end.residual != NULL)
     t->end.residual = residual;
@@ -230,8 +213,7 @@ run_placed (const Conv      *c,
   t->ldy = t->n;
   run_kernel (c, t, redo);
   lpt_float_epilogue_finish (c->end, in, &(LptFloatBlock) { 0, 0, t->m, t->n, own, t->n });
-  for (i = 0; i < t->m; i++)
-    memcpy (y + place_pixel (c, image, row + i) * all + channel, own + i * t->n, size);
+  lpt_float_placed_scatter (&placed, own, (float *) (gpointer) data->out + channel);
 }
 
 /* The tile of rows from @row on; @t: its columns and weights. */

@@ -38,3 +38,18 @@ gboolean lpt_float_runs_pay  (const LptWindow *v);
 void     lpt_float_runs_copy (const LptWindow *v, const float *x, gsize pixel, gsize n, const float **table, float *to);
 /* Bytes that it takes for @rows pixels. */
 gsize    lpt_float_runs_size (const LptWindow *v, gsize rows);
+
+/* --- float-placed.c --- */
+
+/* Pixels [pixel, pixel + n) of an image of a part that has every so many pixels of the output. */
+typedef struct
+{
+  const LptWindow    *window;
+  const LptConvPlace *place;
+  gsize               image, pixel, n;
+  gsize               columns, all;      /* channels of a tile, one pixel behind the other, and of the output */
+} LptFloatPlaced;
+
+/* Between a tile and @whole, a value like the output, from its first channel on. */
+void lpt_float_placed_gather  (const LptFloatPlaced *placed, const float *whole, float *tile);
+void lpt_float_placed_scatter (const LptFloatPlaced *placed, const float *tile, float *whole);
