@@ -217,8 +217,12 @@ load_codes (const uint8_t *q, size_t n)
   if (n == WIDTH)
     memcpy (&bytes, q, WIDTH);
   else
+#if defined (__AVX512F__)
+    bytes = (B) _mm_maskz_loadu_epi8 ((__mmask16) ((1u << n) - 1), q);
+#else
     for (size_t i = 0; i < n; i++)
       bytes[i] = q[i];
+#endif
   return widen (bytes);
 }
 
@@ -240,8 +244,12 @@ store_codes (uint8_t *y, I codes, size_t n)
   if (n == WIDTH)
     memcpy (y, &bytes, WIDTH);
   else
+#if defined (__AVX512F__)
+    _mm_mask_storeu_epi8 (y, (__mmask16) ((1u << n) - 1), (__m128i) bytes);
+#else
     for (size_t i = 0; i < n; i++)
       y[i] = bytes[i];
+#endif
 }
 
 /* Columns of many codes. */
