@@ -8,6 +8,9 @@
 
 #include "executor/kernels/lpt-vector.h"
 #include "executor/kernels/resize/resize.h"
+#if defined (__AVX2__)
+#include "executor/kernels/partial128.h"
+#endif
 
 INLINE D
 wide (double x)
@@ -209,6 +212,7 @@ widen (B bytes)
 #endif
 }
 
+/* n codes, WIDTH at most. */
 INLINE I
 load_codes (const uint8_t *q, size_t n)
 {
@@ -217,12 +221,18 @@ load_codes (const uint8_t *q, size_t n)
   if (n == WIDTH)
     memcpy (&bytes, q, WIDTH);
   else
+    {
 #if defined (__AVX512F__)
-    bytes = (B) _mm_maskz_loadu_epi8 ((__mmask16) ((1u << n) - 1), q);
+      bytes = (B) _mm_maskz_loadu_epi8 ((__mmask16) ((1u << n) - 1), q);
+#elif defined (__AVX2__)
+      __m128i some = load_some (q, n);
+
+      memcpy (&bytes, &some, sizeof bytes);
 #else
-    for (size_t i = 0; i < n; i++)
-      bytes[i] = q[i];
+      for (size_t i = 0; i < n; i++)
+        bytes[i] = q[i];
 #endif
+    }
   return widen (bytes);
 }
 
@@ -244,12 +254,19 @@ store_codes (uint8_t *y, I codes, size_t n)
   if (n == WIDTH)
     memcpy (y, &bytes, WIDTH);
   else
+    {
 #if defined (__AVX512F__)
-    _mm_mask_storeu_epi8 (y, (__mmask16) ((1u << n) - 1), (__m128i) bytes);
+      _mm_mask_storeu_epi8 (y, (__mmask16) ((1u << n) - 1), (__m128i) bytes);
+#elif defined (__AVX2__)
+      __m128i some = _mm_setzero_si128 ();
+
+      memcpy (&some, &bytes, sizeof bytes);
+      store_some (y, some, n);
 #else
-    for (size_t i = 0; i < n; i++)
-      y[i] = bytes[i];
+      for (size_t i = 0; i < n; i++)
+        y[i] = bytes[i];
 #endif
+    }
 }
 
 /* Columns of many codes. */
