@@ -239,5 +239,49 @@ def frame_states(seed):
     return b
 
 
+def splines(seed):
+    """KAN: bases of splines by comparisons and the recursion of Cox and de Boor in short rows, one product for all."""
+    b = Build("splines", seed)
+    x, order = b.input("x", (256, 16)), 3
+    for n in (32, 10):
+        k = b.shape[x][1]
+        g = np.tile((np.arange(-order, 6 + order) * 0.8 - 2).astype(F32), (k, 1))
+        at = b.op("Unsqueeze", x, axes(2))
+        inside = b.op("And", b.op("GreaterOrEqual", at, g[None, :, :-1]), b.op("Less", at, g[None, :, 1:]))
+        y = b.op("Cast", inside, to=1)
+        for p in range(1, order + 1):
+            m = g.shape[1]
+            up = b.op("Div", b.op("Sub", at, g[None, :, :m - p - 1], real=True), (g[:, p:m - 1] - g[:, :m - p - 1])[None], real=True)
+            down = b.op("Div", b.op("Sub", g[None, :, p + 1:], at, real=True), (g[:, p + 1:] - g[:, 1:m - p])[None], real=True)
+            y = b.op("Add", b.op("Mul", up, b.cut(y, 0, m - p - 1, 2), real=True),
+                     b.op("Mul", down, b.cut(y, 1, m - p, 2), real=True), real=True)
+        y = b.reshape(y, (256, k * b.shape[y][2]))
+        y = b.op("MatMul", y, b.normal((b.shape[y][1], n), 1 / math.sqrt(1.5 * k)))
+        x = b.op("Add", b.op("MatMul", b.act(x, "silu"), b.normal((k, n), 1 / math.sqrt(k))), y)
+    b.output(x)
+    return b
+
+
+def guided_filter(seed):
+    """Matting: a small encoder, its matte refined by means over windows of one channel, classes resized in 12 channels."""
+    b = Build("guided_filter", seed)
+    image = b.image("image", 3, 96)
+    x = b.conv(b.conv(image, 16, 3, s=2, act="hswish"), 32, 3, s=2, act="hswish")
+    y = b.resize(b.conv(b.conv(x, 32, 3, act="relu"), 12, 1), 4, "linear")
+    matte = b.conv(b.concat(y, image), 1, 3)
+    grey = b.mean(image, [1], 1)
+
+    def box(x):
+        return b.pool(x, 3, 1, 1, kind="AveragePool")
+    mean, other = box(grey), box(matte)
+    both = b.op("Sub", box(b.op("Mul", grey, matte)), b.op("Mul", mean, other))
+    spread = b.op("Sub", box(b.op("Mul", grey, grey)), b.op("Mul", mean, mean))
+    slope = b.op("Div", both, b.op("Add", spread, F32(0.1)))
+    level = b.op("Sub", other, b.op("Mul", slope, mean))
+    b.output(y, b.op("Clip", b.op("Add", b.op("Mul", box(slope), grey), box(level)), F32(0), F32(1)))
+    return b
+
+
 if __name__ == "__main__":
-    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states])
+    archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states,
+                  splines, guided_filter])
