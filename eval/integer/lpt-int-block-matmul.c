@@ -1,10 +1,11 @@
 /* lpt-int-block-matmul.c - BlockMatMul: products of codes that have a scale for each block of a row
  *
- *     y = sum over blocks of t (sa sb),   t = sum over the block of qa (qb - mid) - (zb - mid) sum over the block of qa
+ *     y = sum over blocks of t (sa sb),   t = sum over the block of p (qb - mid) - (zb - mid) sum over the block of p,
+ *                                         p = qa - za
  *
- * a [.., K] are signed codes with scales sa [.., blocks]; b [N, K] with scales sb [N, blocks], or [N, n] for fewer but
- * longer blocks; zb likewise, any real numbers, or absent: 0 for signed codes, mid for unsigned ones. mid is the middle
- * of unsigned codes, 8 or 128.
+ * a [.., K] are codes with scales sa [.., blocks]: i8, and za is 0, or u8 with za [.., blocks] of u8; b [N, K] with
+ * scales sb [N, blocks], or [N, n] for fewer but longer blocks; zb likewise, any real numbers, or absent: 0 for signed
+ * codes, mid for unsigned ones. mid is the middle of unsigned codes, 8 or 128.
  * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, t and the product of the scales
  * rounded, the chain one fused multiply-add for each block, so that every kernel and number of threads gives the same
  * bits.
@@ -19,7 +20,7 @@
 /* Sums of a block are exact in int32 and as float (up to 2^24), their corrections in 16 bits. */
 #define MAX_BLOCK LPT_BLOCK_MATMUL_MAX_BLOCK
 
-enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS };
+enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS, ZERO_A };
 
 typedef struct
 {
@@ -40,6 +41,7 @@ block_matmul_run (const LptIntOp           *op,
   const float *sa = in[SCALE_A]->data, *sb = in[SCALE_B]->data;
   const float *zb = n_in > ZERO_B && in[ZERO_B] != NULL ? in[ZERO_B]->data : NULL;
   const float *bias = n_in > BIAS && in[BIAS] != NULL ? in[BIAS]->data : NULL;
+  const LptIntArray *za = n_in > ZERO_A ? in[ZERO_A] : NULL;
   float *y = out->data;
 
   for (gint64 row = 0; row < rows; row++)
@@ -50,13 +52,16 @@ block_matmul_run (const LptIntOp           *op,
         for (gint64 b = 0; b < blocks; b++)
           {
             const gint64 end = MIN ((b + 1) * mm->block, k), s = column * scales + b * scales / blocks;
+            const gint32 zero = za != NULL ? lpt_int_at (za, row * blocks + b) : 0;
             gint32 acc = 0, codes = 0;
             float t;
 
             for (gint64 i = b * mm->block; i < end; i++)
               {
-                acc += lpt_int_at (in[A], row * k + i) * (lpt_int_at (in[B], column * k + i) - mm->mid);
-                codes += lpt_int_at (in[A], row * k + i);
+                const gint32 p = lpt_int_at (in[A], row * k + i) - zero;
+
+                acc += p * (lpt_int_at (in[B], column * k + i) - mm->mid);
+                codes += p;
               }
             t = (float) acc;
             if (zb != NULL)
@@ -84,11 +89,13 @@ lpt_int_block_matmul_new (LptNode              *node,
   g_autoptr (LptIntOp) op = NULL;
   BlockMatMul *mm = g_new0 (BlockMatMul, 1);
   LptValue *a = lpt_node_in (node, A), *b = lpt_node_in (node, B);
+  const LptValue *za = node->n_in > ZERO_A ? lpt_node_in (node, ZERO_A) : NULL;
 
   op = &mm->op;
   op->run = block_matmul_run;
   mm->block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
-  if (a->dtype != LPT_DTYPE_I8 || b == NULL || b->quant == NULL || lpt_dtype_bits (b->dtype) > 8 ||
+  if (a->dtype != (za != NULL ? LPT_DTYPE_U8 : LPT_DTYPE_I8) || (za != NULL && za->dtype != LPT_DTYPE_U8) ||
+      b == NULL || b->quant == NULL || lpt_dtype_bits (b->dtype) > 8 ||
       !lpt_dtype_is_integer (b->dtype) || !is_f32 (node, BIAS) || !is_f32 (node, SCALE_A) || !is_f32 (node, SCALE_B) ||
       !is_f32 (node, ZERO_B) || mm->block < 1 || mm->block > MAX_BLOCK)
     {

@@ -16,7 +16,8 @@
  *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
  *                q = round-even (x / s) + z within 0 .. 255
  *
- * With blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
+ * Rows and blocks that are asymmetric multiply by 1 / s, once rounded, where one interval for all divides by s. With
+ * blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
  * lowest one.
  *
  * DynamicRest, of x with codes q, scale s and zero point z (absent: 0): what they leave, in steps of s / 256,
@@ -112,20 +113,40 @@ quantize_symmetric (gint64 n, const float *x, float *codes, float *scale, float 
     codes[i] = code_of (x[i] * inverse, -127.0f, 127.0f);
 }
 
-static void
-quantize_asymmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+/* The step of the interval of @x, and in *@lo where it begins. */
+static float
+find_step (gint64 n, const float *x, float *lo)
 {
-  float lo = 0, hi = 0;
+  float hi = 0;
+  *lo = 0;
   for (gint64 i = 0; i < n; i++)
     {
-      lo = x[i] < lo ? x[i] : lo;
+      *lo = x[i] < *lo ? x[i] : *lo;
       hi = x[i] > hi ? x[i] : hi;
     }
-  const float s = hi != lo ? (hi - lo) / 255.0f : 1.0f, z = code_of ((0.0f - lo) / s, 0, 255);
+  return hi != *lo ? (hi - *lo) / 255.0f : 1.0f;
+}
+
+static void
+quantize_all (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  float lo;
+  const float s = find_step (n, x, &lo), z = code_of ((0.0f - lo) / s, 0, 255);
   *scale = s;
   *zero = z;
   for (gint64 i = 0; i < n; i++)
     codes[i] = code_of (x[i] / s, 0.0f - z, 255.0f - z) + z;
+}
+
+static void
+quantize_row (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  float lo;
+  const float s = find_step (n, x, &lo), inverse = 1.0f / s, z = code_of ((0.0f - lo) * inverse, 0, 255);
+  *scale = s;
+  *zero = z;
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = code_of (x[i] * inverse, 0.0f - z, 255.0f - z) + z;
 }
 
 gboolean
@@ -142,13 +163,17 @@ lpt_run_dynamic_quantize (LptCall *call, GError **error)
     return FALSE;
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
   gint64 block = attrs->block > 0 && attrs->block < n ? attrs->block : n, blocks = n > 0 ? (n + block - 1) / block : 0;
+  const gboolean whole = attrs->axis == 0 && attrs->block == 0;
+  void (*quantize) (gint64, const float *, float *, float *, float *) = attrs->symmetric ? quantize_symmetric
+                                                                        : whole          ? quantize_all
+                                                                                         : quantize_row;
   for (gint64 r = 0; r < rows * blocks && blocks > 1; r++)
     {
       const gint64 at = r / blocks * n + r % blocks * block, size = MIN (block, n - r % blocks * block);
-      (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (size, x + at, codes + at, scale + r, zero + r);
+      quantize (size, x + at, codes + at, scale + r, zero + r);
     }
   for (gint64 r = 0; r < rows && blocks <= 1; r++)
-    (attrs->symmetric ? quantize_symmetric : quantize_asymmetric) (n, x + r * n, codes + r * n, scale + r, zero + r);
+    quantize (n, x + r * n, codes + r * n, scale + r, zero + r);
   return TRUE;
 }
 

@@ -13,7 +13,7 @@
 
 #include "executor/operators/float.h"
 
-enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS };
+enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS, ZERO_A };
 
 /* Products that are worth a task, and rows of one. */
 #define TASK_WORK (1 << 20)
@@ -30,6 +30,7 @@ typedef struct
   gsize    m, n, k, block, blocks, width;    /* width: columns of a panel */
   gsize    rows, panels, row_tasks, col_tasks;   /* of a task; tasks */
   gboolean nibbles, zeros;
+  gboolean lifted;           /* data with zero points */
   gboolean by_rows;          /* a few rows and nibbles: in panels of LPT_NIBBLE_COLUMNS */
   const guint8 *packed;
 } BlockMatMul;
@@ -80,6 +81,26 @@ panel_at (const BlockMatMul *p,
 
 /* --- runs --- */
 
+/* The zero points of a task's data as numbers are the first in its workspace. */
+static gsize
+lifts_size (const BlockMatMul *p)
+{
+  return p->lifted ? round_up (p->rows * p->blocks * sizeof (float)) : 0;
+}
+
+static void
+read_lifts (const BlockMatMul *p,
+            const LptOpData   *data,
+            gsize              row,
+            gsize              end)
+{
+  const guint8 *zero = data->in[2] + row * p->blocks;
+  float *lifts = (float *) (gpointer) data->workspace;
+
+  for (gsize i = 0; i < (end - row) * p->blocks; i++)
+    lifts[i] = zero[i];
+}
+
 static void
 unpack (const BlockMatMul *p,
         const Block       *b,
@@ -103,7 +124,8 @@ panel_rows (const BlockMatMul *p,
   const gsize nr = panel_width (p, column);
   const Block b = block_of (p, nr);
   const guint8 *block = panel_at (p, column), *a[LPT_GEMM_MR_MAX];
-  guint8 *room = data->workspace;
+  guint8 *room = data->workspace + lifts_size (p);
+  const float *lifts = (const float *) (gconstpointer) data->workspace + row % p->rows * p->blocks;
   _Alignas (64) gint32 acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
   gint32 sums[LPT_GEMM_MR_MAX];
   gsize i, r;
@@ -114,7 +136,8 @@ panel_rows (const BlockMatMul *p,
       LptGemmTile t = { .mr = rows, .nr = nr, .taps = 1, .k = k, .a = a, .panel = block };
       LptDynamicBlock d = { rows, nr, acc, y, LPT_GEMM_NR_MAX, i == 0, (const gint16 *) (gconstpointer) (block + b.sums),
                             (const float *) (gconstpointer) (block + b.scales), p->zeros ? (const float *) (gconstpointer) (block + b.zeros) : NULL,
-                            (const float *) (gconstpointer) data->in[1] + row * p->blocks + i, p->blocks, sums };
+                            (const float *) (gconstpointer) data->in[1] + row * p->blocks + i, p->blocks,
+                            p->lifted ? lifts + i : NULL, sums };
 
       for (r = 0; r < rows; r++)
         a[r] = data->in[0] + (row + r) * p->k + i * p->block;
@@ -130,7 +153,7 @@ panel_rows (const BlockMatMul *p,
         {
           p->gemm->row_sums (rows, 1, k, a, LPT_GEMM_MR_MAX, sums);
           for (r = 0; r < rows; r++)
-            sums[r] -= 128 * (gint32) k;
+            sums[r] -= (p->lifted ? (gint32) lifts[r * p->blocks + i] : 128) * (gint32) k;
         }
       p->dynamic->combine (&d);
     }
@@ -151,7 +174,7 @@ panel_run (const BlockMatMul *p,
 
   if (p->nibbles && end - row > most)
     {
-      unpacked = data->workspace;
+      unpacked = data->workspace + lifts_size (p);
       for (i = 0; i < p->blocks; i++)
         unpack (p, &b, panel_at (p, column) + i * b.size, unpacked + i * round_up (b.bytes));
     }
@@ -228,6 +251,8 @@ block_matmul_run (const LptProgramOp *op,
       const gsize end_row = MIN (row + p->rows, p->m);
       gsize column, i;
 
+      if (p->lifted)
+        read_lifts (p, data, row, end_row);
       for (i = row; i < end_row && p->by_rows; i++)
         run_row (p, data, i, from, to);
       for (column = from; column < to && !p->by_rows; column += p->width)
@@ -247,8 +272,8 @@ block_matmul_access (const LptProgramOp *op,
 
   if (k == 0)
     return lpt_span (row * p->k, end * p->k, 1);
-  if (k == 1)
-    return lpt_span (row * p->blocks, end * p->blocks, sizeof (float));
+  if (k == 1 || (k == 2 && p->lifted))
+    return lpt_span (row * p->blocks, end * p->blocks, k == 1 ? sizeof (float) : 1);
 
   return lpt_span_columns (row, end, from * sizeof (float), to * sizeof (float), p->n * sizeof (float));
 }
@@ -367,9 +392,10 @@ workspace_of (const BlockMatMul *p)
   if (p->by_rows)
     return row_size (p);
   if (!p->nibbles)
-    return 0;
+    return lifts_size (p);
 
-  return (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes);
+  return lifts_size (p) +
+         (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes);
 }
 
 gboolean
@@ -378,10 +404,12 @@ lpt_prepare_block_matmul (LptProgram   *program,
 {
   const LptArray *a = &op->in[A]->array, *w = &op->in[B]->array;
   const gboolean zeros = op->n_in > ZERO_B && op->in[ZERO_B] != NULL;
+  LptProgramValue *lift = op->n_in > ZERO_A ? op->in[ZERO_A] : NULL;
   LptOpForm form;
   BlockMatMul *p;
 
-  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST || a->dtype != LPT_DTYPE_I8 ||
+  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST ||
+      a->dtype != (lift != NULL ? LPT_DTYPE_U8 : LPT_DTYPE_I8) || (lift != NULL && lift->array.dtype != LPT_DTYPE_U8) ||
       !is_constant (op, B) || !is_constant (op, BIAS) || !is_constant (op, SCALE_B) || !is_constant (op, ZERO_B) ||
       lpt_array_count (a) == 0 || lpt_array_count (w) == 0 || !lpt_program_is_real (op->in[SCALE_A]) ||
       !lpt_program_is_real (op->out[0]))
@@ -395,7 +423,8 @@ lpt_prepare_block_matmul (LptProgram   *program,
   p->block = (gsize) LPT_ATTRS (op->node, LptBlockMatMulAttrs)->block;
   p->blocks = (p->k + p->block - 1) / p->block;
   p->nibbles = lpt_dtype_bits (w->declared) == 4;
-  p->by_rows = p->nibbles && p->m <= FEW_ROWS && p->block % 8 == 0;
+  p->lifted = lift != NULL;
+  p->by_rows = p->nibbles && !p->lifted && p->m <= FEW_ROWS && p->block % 8 == 0;
   if (p->by_rows)
     p->gemm = lpt_gemm_kernel (LPT_CPU_SCALAR);      /* whose panels are those of nibble_row */
   p->width = p->by_rows ? LPT_NIBBLE_COLUMNS : lpt_gemm_panel (p->gemm, p->n);
@@ -406,7 +435,9 @@ lpt_prepare_block_matmul (LptProgram   *program,
   form = (LptOpForm) { .run = block_matmul_run, .access = block_matmul_access, .follow = block_matmul_follow, .clear = block_matmul_clear, .params = p,
                        .kernel = p->by_rows ? p->dynamic->name : p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
                        .workspace = workspace_of (p),
-                       .n_in = 2, .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED }),
+                       .n_in = p->lifted ? 3 : 2,
+                       .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED },
+                                           { lift, LPT_LAYOUT_TYPED }),
                        .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   lpt_program_set_form (op, &form);
 

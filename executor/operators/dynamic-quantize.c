@@ -5,8 +5,9 @@
  * by tasks.
  * The data may lie in any order, which the codes keep.
  *
- * Rows, or blocks of rows, that have an interval each: two ops that both find it, codes and scales; an interval around
- * 0 for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference op.
+ * Rows, or blocks of rows, that have an interval each around 0: two ops that both find it, codes and scales; such an
+ * interval for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference
+ * op. Others: the intervals; from them the scales, the zero points, the codes.
  *
  * DynamicFakeQuantize: rows that become their codes' values, one a task; its data may lie with the channels last where
  * a row has all channels.
@@ -213,6 +214,113 @@ rows_access (const LptProgramOp *op,
                                        : lpt_span (from * p->blocks, to * p->blocks, sizeof (float));
 }
 
+static void
+row_ranges_run (const LptProgramOp *op,
+                const LptOpData    *data,
+                gsize               task,
+                gsize               end)
+{
+  const Rows *p = op->form.params;
+  const float *x = (const float *) (gconstpointer) data->in[0];
+  float *ranges = (float *) (gpointer) data->out;
+
+  for (gsize row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
+    p->dynamic->ranges (p->n, p->block, x + row * p->n, ranges + 2 * row * p->blocks);
+}
+
+static void
+row_spans_run (const LptProgramOp *op,
+               const LptOpData    *data,
+               gsize               task G_GNUC_UNUSED,
+               gsize               end G_GNUC_UNUSED)
+{
+  const Rows *p = op->form.params;
+  const float *ranges = (const float *) (gconstpointer) data->in[0];
+
+  for (gsize i = 0; i < p->rows * p->blocks; i++)
+    ((float *) (gpointer) data->out)[i] = lpt_dynamic_span (ranges[2 * i], ranges[2 * i + 1]).scale;
+}
+
+static void
+row_zeros_run (const LptProgramOp *op,
+               const LptOpData    *data,
+               gsize               task G_GNUC_UNUSED,
+               gsize               end G_GNUC_UNUSED)
+{
+  const Rows *p = op->form.params;
+  const float *ranges = (const float *) (gconstpointer) data->in[0];
+
+  for (gsize i = 0; i < p->rows * p->blocks; i++)
+    data->out[i] = (guint8) lpt_dynamic_span (ranges[2 * i], ranges[2 * i + 1]).zero;
+}
+
+static void
+row_lift_run (const LptProgramOp *op,
+              const LptOpData    *data,
+              gsize               task,
+              gsize               end)
+{
+  const Rows *p = op->form.params;
+  const float *x = (const float *) (gconstpointer) data->in[0], *ranges = (const float *) (gconstpointer) data->in[1];
+
+  for (gsize row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
+    p->dynamic->lift (p->n, p->block, x + row * p->n, ranges + 2 * row * p->blocks, data->out + row * p->n);
+}
+
+static LptOpSpan
+lift_access (const LptProgramOp *op,
+             gsize               task,
+             guint               k)
+{
+  const Rows *p = op->form.params;
+  const gsize from = task * p->per_task, to = MIN (from + p->per_task, p->rows);
+
+  if (k == (op->form.run == row_lift_run ? 1u : op->form.n_in))
+    return lpt_span (2 * from * p->blocks, 2 * to * p->blocks, sizeof (float));
+
+  return lpt_span (from * p->n, to * p->n, k == 0 ? sizeof (float) : 1);
+}
+
+/* One more op of the node of @op, behind those before it. */
+static void
+add_rows_form (LptProgram      *program,
+               LptProgramOp    *op,
+               const Rows      *p,
+               const LptOpForm *form)
+{
+  LptOpForm own = *form;
+
+  own.params = g_memdup2 (p, sizeof *p);
+  own.kernel = p->dynamic->name;
+  lpt_program_set_form (op->has_form ? lpt_program_add_op (program, op->node, op->index) : op, &own);
+}
+
+/* Intervals that lie anywhere. */
+static void
+prepare_lifted (LptProgram   *program,
+                LptProgramOp *op,
+                const Rows   *p)
+{
+  const gsize tasks = (p->rows + p->per_task - 1) / p->per_task;
+  LptProgramValue *x = op->in[0], *ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
+
+  ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) (p->rows * p->blocks), 2 });
+  ranges->def = op;
+  add_rows_form (program, op, p, &(LptOpForm) { .run = row_ranges_run, .access = lift_access, .tasks = tasks, .n_in = 1,
+                                                .in = LPT_OPERANDS ({ x, LPT_LAYOUT_TYPED }), .out = ranges,
+                                                .out_layout = LPT_LAYOUT_TYPED });
+  add_rows_form (program, op, p, &(LptOpForm) { .run = row_spans_run, .tasks = 1, .n_in = 1,
+                                                .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[1],
+                                                .out_layout = LPT_LAYOUT_TYPED });
+  add_rows_form (program, op, p, &(LptOpForm) { .run = row_zeros_run, .tasks = 1, .n_in = 1,
+                                                .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[2],
+                                                .out_layout = LPT_LAYOUT_TYPED });
+  add_rows_form (program, op, p, &(LptOpForm) { .run = row_lift_run, .access = lift_access, .tasks = tasks, .n_in = 2,
+                                                .in = LPT_OPERANDS ({ x, LPT_LAYOUT_TYPED },
+                                                                    { ranges, LPT_LAYOUT_TYPED }),
+                                                .out = op->out[0], .out_layout = LPT_LAYOUT_CODES });
+}
+
 static gboolean
 prepare_rows (LptProgram   *program,
               LptProgramOp *op)
@@ -224,9 +332,9 @@ prepare_rows (LptProgram   *program,
   const gboolean whole = attrs->axis == 0 && attrs->block == 0;
   gint axis = 0;
 
-  if (!attrs->symmetric ||
-      (!whole && (!lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1)) ||
-      lpt_program_n_uses (op->out[2]) > 0 || op->out[0]->array.dtype != LPT_DTYPE_I8 ||
+  if ((!whole && (!lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1)) ||
+      (attrs->symmetric && lpt_program_n_uses (op->out[2]) > 0) ||
+      op->out[0]->array.dtype != (attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8) ||
       op->out[1]->array.dtype != LPT_DTYPE_F32)
     return FALSE;
   p.n = whole ? lpt_program_count (op->in[0]) : (gsize) shape->dims[axis];
@@ -234,6 +342,11 @@ prepare_rows (LptProgram   *program,
   p.block = attrs->block > 0 ? MIN ((gsize) attrs->block, p.n) : p.n;
   p.blocks = (p.n + p.block - 1) / p.block;
   p.per_task = MAX (PART / p.n, 1);
+  if (!attrs->symmetric)
+    {
+      prepare_lifted (program, op, &p);
+      return TRUE;
+    }
   form = (LptOpForm) { .run = row_codes_run, .access = rows_access, .params = g_memdup2 (&p, sizeof p), .kernel = p.dynamic->name,
                        .tasks = (p.rows + p.per_task - 1) / p.per_task, .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }),
                        .out = op->out[0], .out_layout = LPT_LAYOUT_CODES };

@@ -122,13 +122,16 @@ check_scales (LptNode  *node,
   return lpt_infer_fail (error, "input %u has shape %s, no numbers for the rows and blocks of the right side", i, text);
 }
 
-/* Scales of the left side, [.., blocks]. */
+/* Scales or zero points of the left side, [.., blocks]. */
 static gboolean
-check_left_scales (const LptShape  *a,
-                   const LptShape  *scale,
+check_left_scales (LptNode         *node,
+                   guint            port,
+                   const LptShape  *a,
                    gint64           blocks,
                    GError         **error)
 {
+  const gboolean is_there = port < node->n_in && lpt_node_in (node, port) != NULL;
+  const LptShape of = is_there ? lpt_infer_shape_in (node, port) : LPT_SHAPE_ANY, *scale = &of;
   gboolean ok = a->rank == LPT_DYNAMIC || scale->rank == LPT_DYNAMIC || scale->rank == a->rank;
 
   if (ok && scale->rank > 0)
@@ -136,10 +139,11 @@ check_left_scales (const LptShape  *a,
   for (gint i = 0; i + 1 < a->rank && ok && scale->rank != LPT_DYNAMIC; i++)
     ok = fits (a->dims[i], scale->dims[i]);
 
-  return ok || lpt_infer_fail (error, "the scales of the left side do not fit its rows and blocks");
+  return ok || lpt_infer_fail (error, "the %s of the left side do not fit its rows and blocks",
+                               port == 2 ? "scales" : "zero points");
 }
 
-/* [.., K] x [N, K], scales [.., blocks] and [N, up to blocks] */
+/* [.., K] x [N, K], scales and zero points [.., blocks] and [N, up to blocks] */
 gboolean
 lpt_infer_block_matmul (LptNode *node,
                         GError **error)
@@ -147,8 +151,7 @@ lpt_infer_block_matmul (LptNode *node,
   const gint64 block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
   const gboolean zeros = node->n_in > 4 && lpt_node_in (node, 4) != NULL,
                  bias = node->n_in > 5 && lpt_node_in (node, 5) != NULL;
-  LptShape a = lpt_infer_shape_in (node, 0), b = lpt_infer_shape_in (node, 1), scale = lpt_infer_shape_in (node, 2),
-           vector;
+  LptShape a = lpt_infer_shape_in (node, 0), b = lpt_infer_shape_in (node, 1), scale, vector;
   gint64 blocks, k = LPT_DYNAMIC, n = b.rank == 2 ? b.dims[0] : LPT_DYNAMIC;
 
   if (block < 1)
@@ -157,7 +160,8 @@ lpt_infer_block_matmul (LptNode *node,
       !lpt_dim_merge (a.rank > 0 ? a.dims[a.rank - 1] : LPT_DYNAMIC, b.rank == 2 ? b.dims[1] : LPT_DYNAMIC, &k))
     return lpt_infer_fail (error, "the codes do not multiply");
   blocks = k == LPT_DYNAMIC ? LPT_DYNAMIC : MAX (k - 1, 0) / block + 1;
-  if (!check_left_scales (&a, &scale, blocks, error) || !check_scales (node, 3, n, blocks, error) ||
+  if (!check_left_scales (node, 2, &a, blocks, error) || !check_left_scales (node, 6, &a, blocks, error) ||
+      !check_scales (node, 3, n, blocks, error) ||
       (zeros && !check_scales (node, 4, n, blocks, error)))
     return FALSE;
   scale = lpt_infer_shape_in (node, 3);

@@ -2,12 +2,15 @@
  *
  *     MatMul (x, weights)  =>  BlockMatMul (DynamicQuantize (x), codes)
  *
- * The weights' codes stay as they are stored; the data is quantized when it is there, symmetrically, in blocks of its
- * rows: those of the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Several
- * products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose scales
- * change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the
- * configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are taken as
- * they are: weight-only-given.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
+ * The weights' codes stay as they are stored; the data is quantized when it is there, in blocks of its rows: those of
+ * the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Around 0, as MatMulNBits
+ * with accuracy_level 4 defines it; but beside weights of 8 bits with one scale a row from the least number to the
+ * largest one, with a zero point: there the data's rounding counts as much as the weights', and behind ReLU, Softmax or
+ * GELU half of the codes would be left over. Where the target takes signed data alone it is around 0 there, too.
+ * Several products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose
+ * scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3).
+ * With the configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are
+ * taken as they are: weight-only-given.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -24,6 +27,9 @@
 
 #define DEFAULT_BLOCK 128
 #define LEAST_BLOCK 16
+
+/* Of BlockMatMul. */
+#define N_INPUTS 7
 
 LptNode *
 lpt_weight_only_codes (LptWeightOnly *u,
@@ -108,6 +114,15 @@ is_dead (gpointer key G_GNUC_UNUSED,
   return (((LptNode *) node)->flags & LPT_NODE_DEAD) != 0;
 }
 
+/* Takes @made away again, and what only it reads. */
+static void
+drop (LptWeightOnly *u,
+      LptNode       *made)
+{
+  lpt_rewriter_drop_unused (u->rw, made);
+  g_hash_table_foreach_remove (u->codes, is_dead, NULL);
+}
+
 gboolean
 lpt_weight_only_keeps (LptWeightOnly *u,
                        LptNode       *node,
@@ -118,10 +133,52 @@ lpt_weight_only_keeps (LptWeightOnly *u,
   if (breach == NULL)
     return TRUE;
   lpt_rewriter_decline (u->rw, node, "%s", breach);
-  lpt_rewriter_drop_unused (u->rw, made);
-  g_hash_table_foreach_remove (u->codes, is_dead, NULL);
+  drop (u, made);
 
   return FALSE;
+}
+
+/* The product of the inputs that are there, in place of @node. */
+static LptNode *
+emit_product (LptWeightOnly    *u,
+              LptNode          *node,
+              LptValue *const  *in,
+              gint64            block)
+{
+  guint n_in = N_INPUTS;
+  LptNode *y;
+
+  while (in[n_in - 1] == NULL)
+    n_in--;
+  y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name, n_in, in);
+  LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
+
+  return lpt_rewriter_infer (u->rw, y);
+}
+
+/* The same of the data @x, whose codes and scales it adds to @in: with zero points unless not @asymmetric, or a
+ * restriction speaks against them. */
+static LptNode *
+quantized_product (LptWeightOnly  *u,
+                   LptNode        *node,
+                   LptValue       *x,
+                   gboolean        asymmetric,
+                   LptValue      **in,
+                   gint64          block)
+{
+  LptNode *codes = lpt_weight_only_codes (u, x, block, asymmetric), *y, *signed_one;
+  g_autofree char *breach = NULL;
+
+  in[0] = &codes->out[0];
+  in[2] = &codes->out[1];
+  in[6] = asymmetric ? &codes->out[2] : NULL;
+  y = emit_product (u, node, in, block);
+  if (!asymmetric || (breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), y)) == NULL)
+    return y;
+  signed_one = quantized_product (u, node, x, FALSE, in, block);
+  drop (u, y);
+
+  return signed_one;
 }
 
 static void
@@ -131,11 +188,13 @@ rewrite (LptWeightOnly *u,
   const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
   const LptConfig *config = lpt_rewriter_config (u->rw);
   const LptRestriction *restriction = lpt_config_restriction (config, node);
-  LptValue *x = lpt_node_in (node, 0), *given = u->raised ? NULL : lpt_weight_only_given (x), *in[6] = { NULL };
+  LptValue *x = lpt_node_in (node, 0), *given = u->raised ? NULL : lpt_weight_only_given (x);
+  LptValue *in[N_INPUTS] = { NULL };
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
-  LptNode *codes, *y;
+  gboolean asymmetric;
   gint64 block;
+  LptNode *y;
 
   if (node->n_in != 2 || attrs->transpose_a || lpt_node_out (node)->dtype != LPT_DTYPE_F32 ||
       (given == NULL && !lpt_weight_only_takes (x)))
@@ -163,22 +222,14 @@ rewrite (LptWeightOnly *u,
                             w.block);
       return;
     }
-  if (given == NULL)
-    {
-      codes = lpt_weight_only_codes (u, x, block, FALSE);
-      in[0] = &codes->out[0];
-      in[2] = &codes->out[1];
-    }
-  else if (!lpt_weight_only_read_given (u, node, given, &w, block, in))
+  asymmetric = w.block == 0 && lpt_dtype_bits (lpt_tensor_dtype (w.codes)) == 8;
+  if (given != NULL && !lpt_weight_only_read_given (u, node, given, &w, block, in))
     return;
   in[1] = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (in[1], unit);
   in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
   in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
-  y = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_BLOCK_MATMUL, 0, node->name,
-                     in[5] != NULL ? 6 : in[4] != NULL ? 5 : 4, in);
-  LPT_ATTRS (y, LptBlockMatMulAttrs)->block = block;
-  lpt_rewriter_infer (u->rw, y);
+  y = given != NULL ? emit_product (u, node, in, block) : quantized_product (u, node, x, asymmetric, in, block);
   lpt_node_set_origin (y, node->origin);
   if (!lpt_weight_only_keeps (u, node, y))
     return;

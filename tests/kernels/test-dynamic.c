@@ -70,6 +70,89 @@ check_blocks (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd)
   return ok;
 }
 
+/* Ranges and codes of blocks that lie anywhere, by the formula. */
+static bool
+check_lifted (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd, float shift)
+{
+  const size_t blocks = (n + block - 1) / block;
+  float *x = (float *) exact_bytes (n * sizeof (float)), *ranges = (float *) exact_bytes (2 * blocks * sizeof (float));
+  uint8_t *codes = exact_bytes (n);
+  bool ok = true;
+
+  for (size_t i = 0; i < n; i++)
+    x[i] = i / block % 5 == 3 ? 0.0f : draw (odd) + shift;
+  kernel->ranges (n, block, x, ranges);
+  kernel->lift (n, block, x, ranges, codes);
+  for (size_t b = 0; b < blocks; b++)
+    {
+      const size_t end = n < (b + 1) * block ? n : (b + 1) * block;
+      float lo = 0, hi = 0, inverse, zero;
+
+      for (size_t i = b * block; i < end; i++)
+        {
+          lo = x[i] < lo ? x[i] : lo;
+          hi = x[i] > hi ? x[i] : hi;
+        }
+      ok = ok && ranges[2 * b] == lo && ranges[2 * b + 1] == hi;
+      inverse = 1.0f / (hi != lo ? (hi - lo) / 255.0f : 1.0f);
+      zero = -lo * inverse;
+      zero = zero > 0 ? zero < 255 ? rintf (zero) : 255.0f : 0.0f;
+      for (size_t i = b * block; i < end; i++)
+        {
+          float code = x[i] * inverse;
+
+          code = code > -zero ? code < 255 - zero ? rintf (code) : 255 - zero : -zero;
+          ok = ok && codes[i] == (uint8_t) (code + zero);
+        }
+    }
+  bytes_free (x);
+  bytes_free (ranges);
+  bytes_free (codes);
+  return ok;
+}
+
+/* Sums of one block join the results, by the formula. */
+static bool
+check_combine (const LptDynamicKernel *kernel, size_t rows, size_t n, bool zeros, bool first, bool lifted)
+{
+  enum { STRIDE = 80, STEP = 3 };
+  int32_t acc[14 * STRIDE], codes[14];
+  int16_t colsum[64];
+  float y[14 * STRIDE], want[14 * STRIDE], sb[64], zero[64], sa[14 * STEP], za[14 * STEP];
+  bool ok = true;
+
+  for (size_t i = 0; i < 14 * STRIDE; i++)
+    {
+      acc[i] = random_range (-4177920, 4177920);
+      want[i] = y[i] = draw (false);
+    }
+  for (size_t c = 0; c < 64; c++)
+    {
+      colsum[c] = (int16_t) random_range (-32768, 32767);
+      sb[c] = draw (false);
+      zero[c] = draw (false);
+    }
+  for (size_t r = 0; r < 14; r++)
+    {
+      codes[r] = random_range (-65280, 65280);
+      sa[r * STEP] = draw (false);
+      za[r * STEP] = (float) random_range (0, 255);
+    }
+  for (size_t r = 0; r < rows; r++)
+    for (size_t c = 0; c < n; c++)
+      {
+        float t = (float) (acc[r * STRIDE + c] - (lifted ? (int32_t) za[r * STEP] : 128) * colsum[c]);
+
+        if (zeros)
+          t = t - zero[c] * (float) codes[r];
+        want[r * STRIDE + c] = fmaf (t, sa[r * STEP] * sb[c], first ? 0.0f : want[r * STRIDE + c]);
+      }
+  kernel->combine (&(LptDynamicBlock) { rows, n, acc, y, STRIDE, first, colsum, sb, zeros ? zero : NULL, sa, STEP,
+                                        lifted ? za : NULL, codes });
+  ok = memcmp (y, want, sizeof y) == 0;
+  return ok;
+}
+
 /* The formula, in plain floats; NaN counts as the lowest code. */
 static bool
 check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
@@ -204,7 +287,13 @@ main (void)
           for (int shift = -1; shift < 2; shift++)
             ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) &&
                  check_rest (&kernels[k], n, odd) && check_blocks (&kernels[k], n, n, odd) &&
-                 check_blocks (&kernels[k], n, shift < 0 ? 32 : 7, odd) && ok;
+                 check_blocks (&kernels[k], n, shift < 0 ? 32 : 7, odd) &&
+                 check_lifted (&kernels[k], n, shift < 0 ? 128 : n, odd, 4.0f * (float) shift) &&
+                 check_lifted (&kernels[k], n, shift < 0 ? 32 : 7, odd, 0) && ok;
+      for (size_t n = 16; n <= 64; n += 16)
+        for (size_t r = 1; r <= 14; r++)
+          for (int how = 0; how < 8; how++)
+            ok = check_combine (&kernels[k], r, n, how & 1, how & 2, how & 4) && ok;
       for (size_t block = 16; block <= 256; block += 16)
         for (size_t blocks = 1; blocks < 5; blocks++)
           ok = check_nibble_row (&kernels[k], blocks, block, false) &&

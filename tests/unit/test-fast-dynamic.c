@@ -108,6 +108,40 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "%z = Const {$(33*4)} : f32[33,4]\n"
     "%y = BlockMatMul(%q, %w, %q.1, %s, %z) {block=32} : f32[1,33]\n"
     "Result(%y)\n" },
+  { "lifted-blocks", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[3,7,300]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, block=128} : u8[3,7,300] q{scale=1}, f32[3,7,3], u8[3,7,3] q{scale=1}\n"
+    "%w = Const {$(70*300)} : i8[70,300] q{scale=1}\n"
+    "%s = Const {#(70)} : f32[70,1]\n"
+    "%b = Const {#(70)} : f32[70]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, _, %b, %q.2) {block=128} : f32[3,7,70]\n"
+    "%r = Relu(%y) : f32[3,7,70]\n"
+    "Result(%r)\n" },
+  { "lifted-residual", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[400,32]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, block=128} : u8[400,32] q{scale=1}, f32[400,1], u8[400,1] q{scale=1}\n"
+    "%w = Const {@(32*32)} : u8[32,32] q{scale=1}\n"
+    "%s = Const {#(32)} : f32[32,1]\n"
+    "%z = Const {$(32)} : f32[32,1]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, %z, _, %q.2) {block=128} : f32[400,32]\n"
+    "%r = Add(%y, %x) : f32[400,32]\n"
+    "Result(%r)\n"
+    "Result(%q.2)\n" },
+  { "lifted-nibbles", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[50,96]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, block=32} : u8[50,96] q{scale=1}, f32[50,3], u8[50,3] q{scale=1}\n"
+    "%w = Const {^(130*96)} : u4[130,96] q{scale=1}\n"
+    "%s = Const {#(130*3)} : f32[130,3]\n"
+    "%z = Const {$(130*3)} : f32[130,3]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, %z, _, %q.2) {block=32} : f32[50,130]\n"
+    "Result(%y)\n" },
+  { "lifted-nibble-row", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[1,1,40]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, block=16} : u8[1,1,40] q{scale=1}, f32[1,1,3], u8[1,1,3] q{scale=1}\n"
+    "%w = Const {^(200*40)} : i4[200,40] q{scale=1}\n"
+    "%s = Const {#(200*3)} : f32[200,3]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, _, _, %q.2) {block=16} : f32[1,1,200]\n"
+    "Result(%y)\n" },
   { "nibbles", LPT_OP_BLOCK_MATMUL,
     "%x = Parameter : f32[50,96]\n"
     "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=32} : i8[50,96] q{scale=1}, f32[50,3], i8[50,3] q{scale=1}\n"

@@ -15,8 +15,8 @@ step_of (float most)
   return most > 0 ? most / 127.0f : 1.0f;
 }
 
-void
-LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
+INLINE void
+find_range (size_t n, const float *x, float range[2])
 {
   V lo[LANES] = { { 0 } }, hi[LANES] = { { 0 } };
   size_t i = 0;
@@ -45,16 +45,22 @@ LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
   range[1] = greatest_of (hi[0]);
 }
 
-/* The codes of @v, within @low and @high, as bytes with 128 added. A NaN is the lowest code. */
+void
+LPT_FN (lpt_dynamic_range) (size_t n, const float *x, float range[2])
+{
+  find_range (n, x, range);
+}
+
+/* The codes of @v, within @low and @high, as bytes with @add added. A NaN is the lowest code. */
 INLINE void
-put_codes (V v, float low, float high, size_t n, uint8_t *codes)
+put_codes (V v, float low, float high, int32_t add, size_t n, uint8_t *codes)
 {
   const V magic = splat (12582912.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
   uint8_t bytes[WIDTH];
   I q;
 
   v = lesser (greater (v, splat (low)), splat (high));
-  q = (I) (v + magic) - (I) magic + 128;
+  q = (I) (v + magic) - (I) magic + add;
 #if defined (__AVX512F__)
   __m128i packed = _mm512_cvtepi32_epi8 ((__m512i) q);
 #elif defined (__AVX2__)
@@ -92,7 +98,7 @@ codes_of_block (size_t n, const float *x, uint8_t *codes)
     {
       const size_t left = n - i < WIDTH ? n - i : WIDTH;
 
-      put_codes (load (x + i, left, 0) * splat (inverse), -127.0f, 127.0f, left, codes + i);
+      put_codes (load (x + i, left, 0) * splat (inverse), -127.0f, 127.0f, 128, left, codes + i);
     }
 }
 
@@ -121,6 +127,45 @@ LPT_FN (lpt_dynamic_steps) (size_t n, size_t block, const float *x, float *steps
     *steps++ = step_of (greatest_magnitude (n - i < block ? n - i : block, x + i));
 }
 
+/* What whole rows have where nothing says otherwise. */
+#define LONG_BLOCK 128
+
+void
+LPT_FN (lpt_dynamic_ranges) (size_t n, size_t block, const float *x, float *ranges)
+{
+  size_t i = 0;
+
+  for (; block == LONG_BLOCK && i + LONG_BLOCK <= n; i += LONG_BLOCK, ranges += 2)
+    find_range (LONG_BLOCK, x + i, ranges);
+  for (; i < n; i += block, ranges += 2)
+    find_range (n - i < block ? n - i : block, x + i, ranges);
+}
+
+INLINE void
+lift_block (size_t n, const float *x, const float range[2], uint8_t *codes)
+{
+  const LptDynamicSpan s = lpt_dynamic_span (range[0], range[1]);
+
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+
+      put_codes (load (x + i, left, 0) * splat (s.inverse), 0.0f - s.zero, 255.0f - s.zero, (int32_t) s.zero, left,
+                 codes + i);
+    }
+}
+
+void
+LPT_FN (lpt_dynamic_lift) (size_t n, size_t block, const float *x, const float *ranges, uint8_t *codes)
+{
+  size_t i = 0;
+
+  for (; block == LONG_BLOCK && i + LONG_BLOCK <= n; i += LONG_BLOCK, ranges += 2)
+    lift_block (LONG_BLOCK, x + i, ranges, codes + i);
+  for (; i < n; i += block, ranges += 2)
+    lift_block (n - i < block ? n - i : block, x + i, ranges, codes + i);
+}
+
 INLINE V
 to_float (I v)
 {
@@ -144,7 +189,8 @@ LPT_FN (lpt_dynamic_rest) (size_t n, const float *x, const uint8_t *codes, float
         memcpy (bytes, codes + i, left);
       for (int k = 0; k < WIDTH; k++)
         q[k] = bytes[k];
-      put_codes ((load (x + i, left, 0) - step * (to_float (q) - none)) * inverse, -128.0f, 127.0f, left, rest + i);
+      put_codes ((load (x + i, left, 0) - step * (to_float (q) - none)) * inverse, -128.0f, 127.0f, 128, left,
+                 rest + i);
     }
 }
 
@@ -182,12 +228,12 @@ LPT_FN (lpt_dynamic_round) (size_t n, const float *x, const LptDynamicRound *p, 
 #define ACROSS 2
 #endif
 
-/* @vectors of columns from @c on */
+/* @vectors of columns from @c on; lifted: the codes have zero points of their own. */
 INLINE void
-combine_columns (const LptDynamicBlock block, size_t c, const int vectors)
+combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const bool lifted)
 {
   const LptDynamicBlock *b = &block;
-  V sb[ACROSS], zero[ACROSS];
+  V less[ACROSS], sb[ACROSS], zero[ACROSS];
   I fix[ACROSS];
 
   for (int v = 0; v < vectors; v++)
@@ -198,15 +244,16 @@ combine_columns (const LptDynamicBlock block, size_t c, const int vectors)
 
       memcpy (sums, b->colsum + from, sizeof sums);
       for (int k = 0; k < WIDTH; k++)
-        columns[k] = (int32_t) sums[k] * 128;
+        columns[k] = lifted ? sums[k] : (int32_t) sums[k] * 128;
       fix[v] = columns;
+      less[v] = -to_float (fix[v]);
       sb[v] = load (b->sb + from, WIDTH, 0);
       if (b->zero)
         zero[v] = load (b->zero + from, WIDTH, 0);
     }
   for (size_t r = 0; r < b->rows; r++)
     {
-      const V sa = splat (b->sa[r * b->sa_stride]);
+      const V sa = splat (b->sa[r * b->sa_stride]), za = splat (lifted ? b->za[r * b->sa_stride] : 0.0f);
       const int32_t *from = b->acc + r * b->stride + c;
       float *to = b->y + r * b->stride + c;
 
@@ -216,7 +263,7 @@ combine_columns (const LptDynamicBlock block, size_t c, const int vectors)
           I acc;
 
           memcpy (&acc, from, sizeof acc);
-          t = to_float (acc - fix[v]);
+          t = lifted ? fused (za, less[v], to_float (acc)) : to_float (acc - fix[v]);
           if (b->zero)
             t = t - zero[v] * splat ((float) b->codes[r]);
           if (!b->first)
@@ -232,9 +279,12 @@ LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
   size_t c = 0;
 
   for (; c + ACROSS * WIDTH <= b->n; c += ACROSS * WIDTH)
-    combine_columns (*b, c, ACROSS);
+    if (b->za)
+      combine_columns (*b, c, ACROSS, true);
+    else
+      combine_columns (*b, c, ACROSS, false);
   for (; c < b->n; c += WIDTH)
-    combine_columns (*b, c, 1);
+    combine_columns (*b, c, 1, b->za != NULL);
 }
 
 void

@@ -16,8 +16,9 @@
 #include "executor/kernels/fgemm/fgemm.h"
 
 /* Sums of one block of products, for the tile's rows and columns [0, n), n a multiple of 16:
- *     t = (float) (acc - 128 colsum) - zero (float) codes,   y = fma (t, sa sb, y)
- * acc of activations in u8 form (code + 128), `codes` the sums of the codes of a row. */
+ *     t = (float) (acc - za colsum) - zero (float) codes,   y = fma (t, sa sb, y)
+ * acc of activations in u8 form with the zero points za (of signed codes 128), `codes` the sums of the codes of a row
+ * less them. Sums and za colsum are within 2^24. */
 typedef struct {
   size_t         rows, n;
   const int32_t *acc;                  /* [rows][stride] */
@@ -28,6 +29,7 @@ typedef struct {
   const float   *sb, *zero;            /* [n]; zero: NULL or less the middle of the stored codes */
   const float   *sa;                   /* of row r at sa[r * sa_stride] */
   size_t         sa_stride;
+  const float   *za;                   /* likewise; NULL: 128 */
   const int32_t *codes;                /* [rows], with zero */
 } LptDynamicBlock;
 
@@ -47,6 +49,21 @@ typedef struct {
   float         *y;
 } LptNibbleRow;
 
+/* Of an interval from lo <= 0 to hi >= 0: a code is rint (x inverse) + zero within 0 .. 255. */
+typedef struct {
+  float scale, inverse, zero;
+} LptDynamicSpan;
+
+static inline LptDynamicSpan
+lpt_dynamic_span (float lo, float hi)
+{
+  const float scale = hi != lo ? (hi - lo) / 255.0f : 1.0f, inverse = 1.0f / scale;
+  const float zero = (0.0f - lo) * inverse, limited = zero > 0.0f ? zero < 255.0f ? zero : 255.0f : 0.0f;
+
+  /* Adding 1.5 * 2^23 rounds to an integer. */
+  return (LptDynamicSpan) { scale, inverse, (limited + 12582912.0f) - 12582912.0f };
+}
+
 /* y = scale (min (max (round-away (add + x inverse), least), 127) - less). */
 typedef struct {
   float inverse, add, least, less, scale;
@@ -62,6 +79,10 @@ typedef struct {
   void      (*codes)   (size_t n, size_t block, const float *x, uint8_t *codes);
   /* r / 127 of each of these blocks, 1 where r is 0. */
   void      (*steps)   (size_t n, size_t block, const float *x, float *steps);
+  /* The range of each of these blocks, two numbers. */
+  void      (*ranges)  (size_t n, size_t block, const float *x, float *ranges);
+  /* The codes of blocks with these ranges (LptDynamicSpan). A NaN is the lowest code. */
+  void      (*lift)    (size_t n, size_t block, const float *x, const float *ranges, uint8_t *codes);
   /* What codes leave of x, in 256ths of their step: rint ((x - scale (codes - zero)) (256 / scale)) within -128 .. 127,
    * and 128 more. A NaN is the lowest code. */
   void      (*rest)    (size_t n, const float *x, const uint8_t *codes, float scale, float zero, uint8_t *rest);
@@ -79,6 +100,8 @@ typedef struct {
   void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
   void lpt_dynamic_codes__##isa   (size_t n, size_t block, const float *x, uint8_t *codes); \
   void lpt_dynamic_steps__##isa   (size_t n, size_t block, const float *x, float *steps); \
+  void lpt_dynamic_ranges__##isa  (size_t n, size_t block, const float *x, float *ranges); \
+  void lpt_dynamic_lift__##isa    (size_t n, size_t block, const float *x, const float *ranges, uint8_t *codes); \
   void lpt_dynamic_rest__##isa    (size_t n, const float *x, const uint8_t *codes, float scale, float zero,          \
                                    uint8_t *rest);                                                                   \
   void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \

@@ -26,7 +26,7 @@ lpt_onnx_write_dynamic_quantize (LptOnnxWriter *w,
   const char *out[3], *x = IN (0);
   guint i;
 
-  if (attrs->symmetric && is_implied (node))
+  if (is_implied (node))
     return;
   if (attrs->symmetric || attrs->axis != 0)
     {
