@@ -1,4 +1,4 @@
-/* binary.c - sums and products of codes
+/* binary.c - sums and products of codes, the greater or lesser of codes of one step
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -131,7 +131,60 @@ product_of (const LptProgramOp *op,
   return TRUE;
 }
 
-/* --- both, with operands that repeat --- */
+/* --- the greater, the lesser --- */
+
+typedef guint8 Codes __attribute__ ((vector_size (16)));
+
+/* Codes compare as what they stand for where all three have one step and zero point. */
+static gboolean
+is_one_step (const LptProgramOp *op)
+{
+  const LptArray *y = &op->out[0]->array;
+  guint k;
+
+  for (k = 0; k < 2; k++)
+    {
+      const LptArray *x = &op->in[k]->array;
+
+      if (x->dtype != y->dtype || x->quant->n != 1 || y->quant->n != 1 || x->quant->scale[0] != y->quant->scale[0] ||
+          x->quant->zero_point[0] != y->quant->zero_point[0])
+        return FALSE;
+    }
+
+  return y->quant->scale[0] > 0;
+}
+
+/* Of a row; out may be one of the operands. */
+static void
+extreme_row (gboolean      least,
+             gsize         n,
+             const guint8 *a,
+             gsize         step_a,
+             const guint8 *b,
+             gsize         step_b,
+             guint8       *out)
+{
+  gsize i = 0;
+
+  for (; step_a == 1 && step_b == 1 && i + sizeof (Codes) <= n; i += sizeof (Codes))
+    {
+      Codes u, v, first;
+
+      memcpy (&u, a + i, sizeof u);
+      memcpy (&v, b + i, sizeof v);
+      first = (Codes) (least ? u < v : u > v);
+      u = (u & first) | (v & ~first);
+      memcpy (out + i, &u, sizeof u);
+    }
+  for (; i < n; i++)
+    {
+      const guint8 u = a[i * step_a], v = b[i * step_b];
+
+      out[i] = least == (u < v) ? u : v;
+    }
+}
+
+/* --- all, with operands that repeat --- */
 
 /* A dimension of the result and how far the operands move along it. */
 typedef struct
@@ -143,6 +196,7 @@ typedef struct
 {
   const LptEltwiseKernel *kernel;
   gboolean product, flip;          /* flip: results are made as i8 */
+  gboolean extreme, least;
   LptAdd   add;
   LptMul   mul;
   guint    n;                      /* dimensions, the last one without gaps */
@@ -194,7 +248,11 @@ binary_run (const LptProgramOp *op,
           b += rest % s->dims[i].size * s->dims[i].b;
           rest /= s->dims[i].size;
         }
-      if (s->product)
+      if (s->extreme)
+        for (i = 0; i < run; i++)
+          extreme_row (s->least, cols, data->in[0] + a + i * (line != NULL ? line->a : 0), last->a,
+                       data->in[1] + b + i * (line != NULL ? line->b : 0), last->b, out + i * s->ldo);
+      else if (s->product)
         s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
                         data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
       else
@@ -258,7 +316,7 @@ binary_bind (LptProgramOp *op)
   Binary *s = op->form.params;
 
   set_dims (op);
-  if (!s->product)
+  if (!s->product && !s->extreme)
     lpt_add_to_single (&s->add);
   s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
   s->ldo = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op->form.out->pitch : s->cols;
@@ -299,7 +357,7 @@ is_operand (const LptProgramValue *value)
 /* What the op has. */
 typedef struct
 {
-  gboolean        product;
+  gboolean        product, extreme;
   LptAdd          add;
   LptMul          mul;
   const LptShape *out, *in[2];
@@ -308,16 +366,17 @@ typedef struct
 
 static gboolean
 match (LptProgramOp *op,
+       gboolean      extreme,
        Operands     *f)
 {
   guint k;
 
-  *f = (Operands) { .product = op->node->op == LPT_OP_MULTIPLY, .layout = LPT_LAYOUT_CODES };
+  *f = (Operands) { .product = op->node->op == LPT_OP_MULTIPLY, .extreme = extreme, .layout = LPT_LAYOUT_CODES };
   if (!is_operand (op->in[0]) || !is_operand (op->in[1]))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   if (!is_operand (op->out[0]))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
-  if (!(f->product ? product_of (op, &f->mul) : lpt_sum_of (op, 0, &f->add)))
+  if (!(f->extreme ? is_one_step (op) : f->product ? product_of (op, &f->mul) : lpt_sum_of (op, 0, &f->add)))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
   f->out = &op->out[0]->array.shape;
   for (k = 0; k < 2; k++)
@@ -334,18 +393,21 @@ match (LptProgramOp *op,
   return TRUE;
 }
 
-gboolean
-lpt_prepare_binary (LptProgram   *program,
-                    LptProgramOp *op)
+static gboolean
+prepare (LptProgram   *program,
+         LptProgramOp *op,
+         gboolean      extreme)
 {
   Operands f;
   Binary *s;
 
-  if (!match (op, &f))
+  if (!match (op, extreme, &f))
     return FALSE;
   s = g_new0 (Binary, 1);
   s->kernel = program->kernels.eltwise;
   s->product = f.product;
+  s->extreme = f.extreme;
+  s->least = op->node->op == LPT_OP_MINIMUM;
   s->flip = f.product && f.mul.lo < 0;
   s->add = f.add;
   s->mul = f.mul;
@@ -355,10 +417,24 @@ lpt_prepare_binary (LptProgram   *program,
   s->count = lpt_program_count (op->out[0]);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = binary_run, .access = binary_access, .bind = binary_bind, .params = s,
-    .kernel = f.product ? "mul_u8" : "add_u8", .n_in = 2,
+    .kernel = f.extreme ? "extreme_u8" : f.product ? "mul_u8" : "add_u8", .n_in = 2,
     .in = LPT_OPERANDS ({ op->in[0], f.layout, .pitched = TRUE, .overwritten = lpt_shape_equal (f.in[0], f.out) },
                         { op->in[1], f.layout, .pitched = TRUE, .overwritten = lpt_shape_equal (f.in[1], f.out) }),
     .out = op->out[0], .out_layout = f.layout, .out_pitched = TRUE });
 
   return TRUE;
+}
+
+gboolean
+lpt_prepare_binary (LptProgram   *program,
+                    LptProgramOp *op)
+{
+  return prepare (program, op, FALSE);
+}
+
+gboolean
+lpt_prepare_extreme (LptProgram   *program,
+                     LptProgramOp *op)
+{
+  return prepare (program, op, TRUE);
 }

@@ -22,6 +22,7 @@ gboolean lpt_prepare_avg_pool     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_reduce       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_reduce_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_binary       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_extreme      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_affine       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_table        (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_quantize     (LptProgram *program, LptProgramOp *op);
