@@ -53,13 +53,13 @@ is_sum (const LptValue *value)
   return value->quant != NULL && value->dtype == LPT_DTYPE_I32 && value->producer->data == NULL;
 }
 
-/* Does it make codes of what it computes? Not what only calls them so; and a variable keeps the codes that it has: what
- * it starts with and what is stored are of its type. */
+/* Does it make codes of what it computes? Not what only calls them so; a variable keeps the codes that it has: what it
+ * starts with and what is stored are of its type; and of an op that only has a name nobody knows what it computes. */
 static gboolean
 makes_codes (const LptNode *node)
 {
   return node->n_in > 0 && node->n_out > 0 && node->out[0].quant != NULL && node->data == NULL &&
-         node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_REINTERPRET &&
+         node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_REINTERPRET && node->op != LPT_OP_OPAQUE &&
          (node->info->flags & (LPT_OP_F_STATE | LPT_OP_F_SINK)) == 0;
 }
 
