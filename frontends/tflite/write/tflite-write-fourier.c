@@ -23,10 +23,10 @@ lpt_tfl_write_rdft (LptTflWriter *w, gint64 code)
       gint64 axis = axes.v[i] < 0 ? axes.v[i] + rank : axes.v[i];
       gint64 size = lpt_ints_get (&sizes, i, -1) < 0 ? x->shape.dims[axis] : sizes.v[i];
       ok = axis == rank - (gint) axes.n + (gint) i && size > 0 && (size & (size - 1)) == 0;
-      one |= size == 1;
+      one = size == 1;
       length[2 - axes.n + i] = size;
     }
-  if (ok && one)      /* of one number RFFT2D leaves the imaginary part as it was */
+  if (ok && one)      /* of lines of one number RFFT2D leaves the imaginary part as it was */
     lpt_tfl_w_fail (w, "a Fourier transform of length 1");
   if (!ok)
     lpt_tfl_w_fail (w, "a Fourier transform along other axes than the last two, or not of a power of two");
