@@ -366,6 +366,7 @@ EXPANSIONS = """
 %a = Const {3} : i64[1]; %y = RDFT(%x, %a) : f32[2,3,4,3,2]
 %a = Const {3} : i64[1]; %n = Const {6} : i64[1]; %y = RDFT(%x, %a, %n) : f32[2,3,4,4,2]
 %a = Const {2,3} : i64[2]; %n = Const {8,2} : i64[2]; %y = RDFT(%x, %a, %n) : f32[2,3,8,2,2]
+%a = Const {2,3} : i64[2]; %n = Const {1,4} : i64[2]; %y = RDFT(%x, %a, %n) : f32[2,3,1,3,2]
 %a = Const {1} : i64[1]; %y = RDFT(%x, %a) : f32[2,2,4,4,2]
 %s = Const {2,3,8,2} : i64[4]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,3,8,2]; %a = Const {-1} : i64[1]; %y = DFT(%r, %a) : f32[2,3,8,2]
 %s = Const {2,3,8,2} : i64[4]; %r = Reshape(%x, %s) {special_zero=false} : f32[2,3,8,2]; %a = Const {1} : i64[1]; %n = Const {2} : i64[1]; %y = IDFT(%r, %a, %n) : f32[2,2,8,2]
