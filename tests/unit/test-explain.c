@@ -28,6 +28,8 @@ test_output (void)
 
   g_assert_cmpint (find (list, "y")->precision, ==, LPT_DTYPE_I8);
   g_assert_cmpstr (find (list, "y")->inputs, ==, "i8, i8");
+  g_assert_cmpint (find (list, "y")->macs, ==, 2 * 2 * 16);
+  g_assert_cmpint (find (list, "w")->macs, ==, 0);
   g_assert_true (g_str_has_prefix (find (list, "y")->reason, "runs on the i8 integers"));
 }
 

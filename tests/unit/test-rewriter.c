@@ -327,6 +327,33 @@ test_circle (void)
     }
 }
 
+/* How often a pass was tried, changed something and declined. */
+static void
+test_stats (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text ("%x = Parameter : f32[2]\n"
+                                                    "%c = Const {1} : f32[]\n"
+                                                    "%y = Parameter : f32[2]\n"
+                                                    "%a = Maximum(%x, %c)\n"
+                                                    "%b = Minimum(%a, %c)\n"
+                                                    "%d = Maximum(%b, %y)\n"
+                                                    "Result(%d)\n", -1, NULL, &error);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  g_autoptr (LptReport) report = lpt_report_new ();
+  const LptPass *const passes[] = { lpt_pass_find ("convert-min-max"), NULL };
+  LptPassStats *stats;
+
+  g_assert_no_error (error);
+  g_assert_true (lpt_pipeline_run_passes (graph, config, passes, report, NULL, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (report->stats->len, ==, 1);
+  stats = &g_array_index (report->stats, LptPassStats, 0);
+  g_assert_cmpuint (stats->tried, ==, 3);
+  g_assert_cmpuint (stats->changed, ==, 2);
+  g_assert_cmpuint (stats->declined, ==, 0);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -339,6 +366,7 @@ main (int    argc,
   g_test_add_func ("/rewriter/is-quantized", test_is_quantized);
   g_test_add_func ("/rewriter/output-names", test_output_names);
   g_test_add_func ("/rewriter/merge", test_merge);
+  g_test_add_func ("/rewriter/stats", test_stats);
 
   return g_test_run ();
 }
