@@ -362,6 +362,19 @@ lpt_tfl_write_strided_slice (LptTflWriter *w, gint64 code)
 
 /* --- borders, repetition ------------------------------------------------------------------------ */
 
+/* The constant that stands at the borders of @data: a code beside codes, a number where those are written as such. */
+static gint
+pad_value (LptTflWriter *w, LptTensor *value, gint data)
+{
+  const LptQuant *own = lpt_node_in (w->node, 3)->quant, *q = own != NULL ? own : lpt_node_in (w->node, 0)->quant;
+  double number = lpt_tensor_get_f64 (value, 0);
+  if (w->real && q != NULL && q->n > 1)
+    lpt_tfl_w_fail (w, "a border of several scales in real numbers");
+  else if (w->real && q != NULL)
+    number = (number - q->zero_point[0]) * q->scale[0];
+  return lpt_tfl_w_number (w, "value", data, number);
+}
+
 /* Numbers of elements in front and behind that are computed, [rank, 2]. */
 static void
 write_computed_pad (LptTflWriter *w)
@@ -379,7 +392,7 @@ write_computed_pad (LptTflWriter *w)
   LptTensor *value = lpt_node_const_in (w->node, 3);
   gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge), pads, -1 };
   if (value != NULL)
-    in[2] = lpt_tfl_w_number (w, "value", in[0], lpt_tensor_get_f64 (value, 0));
+    in[2] = pad_value (w, value, in[0]);
   else if (lpt_node_in (w->node, 3) != NULL)
     in[2] = lpt_tfl_w_in (w, 3, LPT_TFL_PLAIN);
   LptTflWOp *op = lpt_tfl_w_op (w, in[2] >= 0 ? TFL_PADV2 : TFL_PAD, in[2] >= 0 ? 3 : 2, in,
@@ -417,7 +430,7 @@ lpt_tfl_write_pad (LptTflWriter *w, gint64 code)
       in[1] = lpt_tfl_w_pairs (w, "pads", (guint) rank, pads);
       LptTensor *value = lpt_node_const_in (w->node, 3);
       if (mode == LPT_PAD_CONSTANT && value != NULL)
-        in[2] = lpt_tfl_w_number (w, "value", in[0], lpt_tensor_get_f64 (value, 0));
+        in[2] = pad_value (w, value, in[0]);
       else if (mode == LPT_PAD_CONSTANT && lpt_node_in (w->node, 3) != NULL)
         in[2] = lpt_tfl_w_in (w, 3, LPT_TFL_PLAIN);
       gboolean mirrors = mode != LPT_PAD_CONSTANT;
