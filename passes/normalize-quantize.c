@@ -295,7 +295,7 @@ read_real (LptCodes *nz,
     return;
   if (!lpt_codes_are_numbers (value->quant))
     lpt_node_set_input (node, i, lpt_codes_chain (nz, value, value->quant, dtype, value->producer->name));
-  else if (lpt_dtype_is_integer (value->dtype))
+  else if (lpt_dtype_is_integer (value->dtype) || (lpt_dtype_is_real (value->dtype) && value->dtype != dtype))
     lpt_node_set_input (node, i, lpt_codes_convert (nz, value, dtype, value->producer->name));
 }
 

@@ -423,6 +423,14 @@ lpt_infer_loop (LptNode *node,
   if (!feed_body (node, body, map, &slices, error) || !settle_body (body, map, error))
     return FALSE;
 
+  for (guint i = 0; i < map->inputs->len; i++)
+    {
+      const LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
+
+      if (port->purpose == LPT_PORT_ITERATION &&
+          !want_one (&lpt_node_out (body_parameter (body, port->internal))->shape, "number of the iteration", error))
+        return FALSE;
+    }
   for (guint i = 0; i < map->outputs->len; i++)
     {
       LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);

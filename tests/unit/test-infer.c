@@ -426,6 +426,10 @@ static const Row rows[] =
     "  body {\n    in 2 -> 0\n    out _ <- 1 condition\n    out 0 <- 0\n"
     "    %a = Parameter : f32[2]\n    %b = Less(%a, %a)\n    Result(%a)\n    Result(%b)\n  }\n}",
     "!the condition has shape [2], not one element" },
+  { X ("f32[2]") Y ("boolean[]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n"
+    "  body {\n    in _ -> 0 iteration\n    in 2 -> 1\n    out 0 <- 0\n"
+    "    %i = Parameter : i64[2]\n    %a = Parameter : f32[2]\n    Result(%a)\n  }\n}",
+    "!the number of the iteration has shape [2], not one element" },
 #undef SAME
 
   /* shapes that the model computes */
