@@ -298,8 +298,9 @@ parse_bodies (LptParser *parser,
       map = lpt_body_map_new ();
       body->source = g_strdup (parser->filename);
       lpt_node_add_body (node, body, map);
-      ok = parse_graph_head (parser, body) && lpt_parse_expect (parser, "{") && parse_graph (parser, body, map) &&
-           lpt_parse_expect (parser, "}");
+      ok = parse_graph_head (parser, body);
+      body->ir_version = node->graph->ir_version;        /* whatever its head says */
+      ok = ok && lpt_parse_expect (parser, "{") && parse_graph (parser, body, map) && lpt_parse_expect (parser, "}");
     }
   parser->depth--;
 
