@@ -10,7 +10,7 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
-/* One axis of @x; @length -1 = as long as it is. */
+/* One axis of @x; @length -1 = as long as it is. From opset 20 on the axis is an input. */
 static const char *
 transform (LptOnnxWriter *w,
            const char    *x,
@@ -21,9 +21,12 @@ transform (LptOnnxWriter *w,
 {
   const char *output = lpt_onnx_w_temp (w, "DFT");
   const char *size = length >= 0 ? lpt_onnx_w_scalar (w, "length", LPT_DTYPE_I64, (double) length) : "";
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, "DFT", output, length >= 0 ? 2 : 1, x, size);
+  const gboolean given = w->opset >= 20;
+  const char *along = given ? lpt_onnx_w_scalar (w, "axis", LPT_DTYPE_I64, (double) axis) : "";
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "DFT", output, given ? 3 : length >= 0 ? 2 : 1, x, size, along);
 
-  lpt_onnx_w_int (w, y, "axis", axis);
+  if (!given)
+    lpt_onnx_w_int (w, y, "axis", axis);
   lpt_onnx_w_int (w, y, "inverse", inverse);
   lpt_onnx_w_int (w, y, "onesided", half);
   return output;

@@ -76,9 +76,13 @@ place_nodes (Lists *t,
         {
           if (node[LPT_TREE_YES] < 0 || node[LPT_TREE_NO] > t->n_weights)
             return -1;
+          for (gint64 j = node[LPT_TREE_YES]; j < node[LPT_TREE_NO]; j++)
+            if (t->targets[j] < 0 || t->targets[j] >= t->n_targets)
+              return -1;
           continue;
         }
-      if (node[LPT_TREE_KIND] < 0 || (node[LPT_TREE_KIND] & ~(gint64) LPT_TREE_MISSING) >= LPT_TREE_LEAF)
+      if (node[LPT_TREE_KIND] < 0 || (node[LPT_TREE_KIND] & ~(gint64) LPT_TREE_MISSING) >= LPT_TREE_LEAF ||
+          node[LPT_TREE_FEATURE] < 0 || node[LPT_TREE_FEATURE] > G_MAXINT32)
         return -1;
       for (guint k = LPT_TREE_YES; k <= LPT_TREE_NO; k++)
         {
@@ -143,7 +147,7 @@ write_all (LptOnnxWriter *w,
       if (end >= 0)
         write_tree (t, tree, end);
       else
-        lpt_onnx_w_fail (w, "trees that name nodes or weights that are not there");
+        lpt_onnx_w_fail (w, "trees that name nodes, features, weights or targets that are not there");
     }
 }
 
