@@ -131,6 +131,8 @@ check_maps (LptNode *node,
           if (port->external < -1 || port->external >= (gint) node->n_out || port->internal >= body->results->len)
             return lpt_infer_fail (error, "output %d is mapped to result %u of a body with %u results", port->external,
                                    port->internal, body->results->len);
+          if (port->sliced && port->stride == 0)
+            return lpt_infer_fail (error, "output %d is joined with stride 0", port->external);
         }
       for (guint i = 0; i < map->back_edges->len; i++)
         {

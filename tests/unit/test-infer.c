@@ -427,6 +427,9 @@ static const Row rows[] =
     "    %a = Parameter : f32[2]\n    %b = Less(%a, %a)\n    Result(%a)\n    Result(%b)\n  }\n}",
     "!the condition has shape [2], not one element" },
   { X ("f32[2]") Y ("boolean[]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n"
+    "  body {\n    in 2 -> 0\n    out 0 <- 0 axis=0 stride=0\n    %a = Parameter : f32[2]\n    Result(%a)\n  }\n}",
+    "!output 0 is joined with stride 0" },
+  { X ("f32[2]") Y ("boolean[]") Z ("i64[]") "%o = Loop(%z, %y, %x) : f32[2] {\n"
     "  body {\n    in _ -> 0 iteration\n    in 2 -> 1\n    out 0 <- 0\n"
     "    %i = Parameter : i64[2]\n    %a = Parameter : f32[2]\n    Result(%a)\n  }\n}",
     "!the number of the iteration has shape [2], not one element" },
