@@ -96,8 +96,19 @@ lpt_node_infer (LptNode  *node,
       return FALSE;
     }
   for (i = 0; types != NULL && i < node->n_out; i++)
-    if (types[i] != LPT_DTYPE_UNDEFINED)
-      node->out[i].dtype = types[i];
+    {
+      const LptDType makes = node->out[i].dtype;
+
+      if (types[i] != LPT_DTYPE_UNDEFINED)
+        node->out[i].dtype = types[i];
+      if (types[i] == makes || (types[i] != LPT_DTYPE_BOOL && types[i] != LPT_DTYPE_STRING))
+        continue;
+      g_set_error (&local, LPT_ERROR, LPT_ERROR_INVALID, "output %u is %s, but numbers are what it makes", i,
+                   lpt_dtype_name (types[i]));
+      prefix_node (&local, node);
+      g_propagate_error (error, local);
+      return FALSE;
+    }
 
   return TRUE;
 }

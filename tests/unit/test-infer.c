@@ -36,6 +36,8 @@ static const Row rows[] =
   { X ("f32[2,3]") Y ("f32[1,3]") "%o = Add(%x, %y) {auto_broadcast=none}", "!differ and auto_broadcast is none" },
   { X ("f32[2,3]") Y ("f16[2,3]") "%o = Add(%x, %y)", "!inputs 0 and 1 have different element types: f32 and f16" },
   { X ("u8[2,3]") Y ("i8[2,3]") "%o = Add(%x as f32, %y as f32) #{relaxed} : f32[2,3]", "f32[2,3]" },
+  { X ("u8[2,3]") Y ("i8[2,3]") "%o = Add(%x as f32, %y as f32) #{relaxed} : boolean[2,3]",
+    "!output 0 is boolean, but numbers are what it makes" },
   { X ("boolean[2]") Y ("boolean[2]") "%o = Add(%x, %y)", "!boolean" },
   { X ("f32[2,3]") Y ("f32[3]") "%o = Less(%x, %y)", "boolean[2,3]" },
   { X ("boolean[2,3]") Y ("boolean[3]") "%o = LogicalAnd(%x, %y)", "boolean[2,3]" },
