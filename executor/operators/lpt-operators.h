@@ -23,6 +23,7 @@ gboolean lpt_prepare_reduce       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_reduce_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_binary       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_extreme      (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_channel_tables (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_affine       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_table        (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_quantize     (LptProgram *program, LptProgramOp *op);
