@@ -42,7 +42,7 @@ draw_text (void)
   gint rank = draw (2, 4), dims[4], d;
   g_autoptr (GString) full = g_string_new (NULL);
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *part[4] = { NULL };
+  char *part[4];
 
   for (d = 0; d < rank; d++)
     {
@@ -69,6 +69,8 @@ draw_text (void)
     g_string_append (text, "Result(%v)\n");
   if (draw (0, 3) == 0)
     g_string_append (text, "Result(%k)\n");
+  for (d = 0; d < 4; d++)
+    g_free (part[d]);
 
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
