@@ -6,8 +6,8 @@
  * where nothing else reads it.
  *
  * Left alone: padding of other axes than the window's, by another number, less than none, or as wide as the window;
- * transposed convolutions; weights that are not constant and finite, as 0 times infinity is not 0. The graph is the
- * program's own.
+ * codes whose zero point is computed, which the convolution pads with; transposed convolutions; weights that are not
+ * constant and finite, as 0 times infinity is not 0. The graph is the program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -79,6 +79,7 @@ join (LptNode *conv,
 
   if (!lpt_weighted_view (conv, &view) || !view.window || view.transposed || conv->n_out != 1 ||
       (view.auto_pad != LPT_AUTO_PAD_EXPLICIT && view.auto_pad != LPT_AUTO_PAD_VALID) ||
+      (conv->n_in > view.zero && lpt_node_in (conv, view.zero) != NULL) ||
       w->producer->data == NULL || !lpt_tensor_is_finite (w->producer->data) || !pads_zeros (pad) ||
       !read_pads (pad, 1, &view, &w->shape, &begin) || !read_pads (pad, 2, &view, &w->shape, &end))
     return;
