@@ -424,6 +424,7 @@ lpt_program_join_dilations (LptProgram *program,
       lpt_ints_clear (&d.crop_begin);
       lpt_ints_clear (&d.crop_end);
     }
+  lpt_graph_sweep (program->graph);
 
   return TRUE;
 }

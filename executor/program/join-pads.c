@@ -121,6 +121,7 @@ lpt_program_join_pads (LptProgram *program,
           lpt_shape_is_static (&lpt_node_in (node, 0)->shape))
         join (node, lpt_node_in (node, 0)->producer);
     }
+  lpt_graph_sweep (program->graph);
 
   return TRUE;
 }
