@@ -337,5 +337,5 @@ lpt_int_split_axis (const LptShape *shape,
     *outer *= shape->dims[i];
   for (gint i = axis + 1; i < shape->rank; i++)
     *inner *= shape->dims[i];
-  *n = shape->dims[axis];
+  *n = shape->rank > 0 ? shape->dims[axis] : 1;      /* a scalar is one row of one */
 }

@@ -173,7 +173,7 @@ prepare (LptProgramOp         *op,
 
   if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
     return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (!lpt_axis_normalize (attrs->axis, x->rank, &axis) || x->dims[axis] > G_MAXINT32)
+  if (x->rank == 0 || !lpt_axis_normalize (attrs->axis, x->rank, &axis) || x->dims[axis] > G_MAXINT32)
     return lpt_refuse (op, LPT_REMARK_AXES);
 
   arg = g_new0 (Arg, 1);

@@ -265,7 +265,8 @@ lpt_prepare_integer_softmax (LptProgram   *program,
     return FALSE;
   p = g_new0 (Softmax, 1);
   lpt_int_softmax_rule (op->integer, &p->rule);
-  if (!lpt_axis_normalize (p->rule.axis, op->in[0]->array.shape.rank, &axis))
+  if (op->in[0]->array.shape.rank == 0 ||
+      !lpt_axis_normalize (p->rule.axis, op->in[0]->array.shape.rank, &axis))
     {
       g_free (p);
       return FALSE;
