@@ -13,7 +13,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <math.h>
 #include <string.h>
 
 #include <lpt/lpt-attrs.h>
@@ -22,6 +21,7 @@
 #include "executor/program/lpt-program-passes.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-fold.h"
 #include "ir/lpt-weighted.h"
 
 /* Nodes between the two. */
@@ -197,18 +197,6 @@ pass_elementwise (const Dilation *d,
   return TRUE;
 }
 
-static gboolean
-all_finite (const LptTensor *tensor)
-{
-  gint64 i;
-
-  for (i = 0; lpt_dtype_is_real (lpt_tensor_dtype (tensor)) && i < lpt_tensor_count (tensor); i++)
-    if (!isfinite (lpt_tensor_get_f64 (tensor, i)))
-      return FALSE;
-
-  return TRUE;
-}
-
 /* A convolution of the phases along axes that keep their place, and its window. */
 static gboolean
 pass_convolution (const Dilation *d,
@@ -221,7 +209,7 @@ pass_convolution (const Dilation *d,
 
   if (!lpt_weighted_view (node, &view) || !view.window || view.transposed || axes[0] != 0 ||
       block_at (d, axes[1]) != 1 || lpt_node_src (node, 1)->data == NULL ||
-      !all_finite (lpt_node_src (node, 1)->data) ||
+      !lpt_tensor_is_finite (lpt_node_src (node, 1)->data) ||
       (view.auto_pad != LPT_AUTO_PAD_EXPLICIT && view.auto_pad != LPT_AUTO_PAD_VALID))
     return FALSE;
   for (k = 2; k < rank; k++)

@@ -80,8 +80,8 @@ join (LptNode *conv,
   if (!lpt_weighted_view (conv, &view) || !view.window || view.transposed || conv->n_out != 1 ||
       (view.auto_pad != LPT_AUTO_PAD_EXPLICIT && view.auto_pad != LPT_AUTO_PAD_VALID) ||
       (conv->n_in > view.zero && lpt_node_in (conv, view.zero) != NULL) ||
-      w->producer->data == NULL || !lpt_tensor_is_finite (w->producer->data) || !pads_zeros (pad) ||
-      !read_pads (pad, 1, &view, &w->shape, &begin) || !read_pads (pad, 2, &view, &w->shape, &end))
+      w->producer->data == NULL || !pads_zeros (pad) || !read_pads (pad, 1, &view, &w->shape, &begin) ||
+      !read_pads (pad, 2, &view, &w->shape, &end) || !lpt_tensor_is_finite (w->producer->data))
     return;
   for (i = 0; i < conv->n_in; i++)
     in[i] = lpt_node_in (conv, i);
