@@ -233,6 +233,7 @@ rewrite (LptWeightOnly *u,
   lpt_node_set_origin (y, node->origin);
   if (!lpt_weight_only_keeps (u, node, y))
     return;
+  lpt_node_take_name (y, node, "/real");
   lpt_rewriter_fate (u->rw, y, "runs on integers");
   lpt_rewriter_changed (u->rw, y);
   lpt_rewriter_replace (u->rw, lpt_node_out (node), lpt_node_out (y), NULL);
