@@ -15,3 +15,6 @@ typedef struct
 
 /* Of the interval [@lo, @hi] with @lo <= 0 <= @hi that is not empty. */
 LptDynamicStep lpt_dynamic_fake_step (gboolean symmetric, float lo, float hi);
+
+/* The same, and of the empty interval steps of 1. */
+LptDynamicStep lpt_dynamic_codes_step (gboolean symmetric, float lo, float hi);

@@ -3,9 +3,9 @@
  *     y = sum over blocks of t (sa sb),   t = sum over the block of p (qb - mid) - (zb - mid) sum over the block of p,
  *                                         p = qa - za
  *
- * a [.., K] are codes with scales sa [.., blocks]: i8, and za is 0, or u8 with za [.., blocks] of u8; b [N, K] with
- * scales sb [N, blocks], or [N, n] for fewer but longer blocks; zb likewise, any real numbers, or absent: 0 for signed
- * codes, mid for unsigned ones. mid is the middle of unsigned codes, 8 or 128.
+ * a [.., K] are codes with scales sa [.., blocks], or [.., 1] for the row: i8, and za is 0, or u8 with za of u8
+ * likewise; b [N, K] with scales sb [N, blocks], or [N, n] for fewer but longer blocks; zb likewise, any real numbers,
+ * or absent: 0 for signed codes, mid for unsigned ones. mid is the middle of unsigned codes, 8 or 128.
  * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, t and the product of the scales
  * rounded, the chain one fused multiply-add for each block, so that every kernel and number of threads gives the same
  * bits.
@@ -42,6 +42,7 @@ block_matmul_run (const LptIntOp           *op,
   const float *zb = n_in > ZERO_B && in[ZERO_B] != NULL ? in[ZERO_B]->data : NULL;
   const float *bias = n_in > BIAS && in[BIAS] != NULL ? in[BIAS]->data : NULL;
   const LptIntArray *za = n_in > ZERO_A ? in[ZERO_A] : NULL;
+  const gint64 row_scales = in[SCALE_A]->shape.dims[in[SCALE_A]->shape.rank - 1];
   float *y = out->data;
 
   for (gint64 row = 0; row < rows; row++)
@@ -52,7 +53,8 @@ block_matmul_run (const LptIntOp           *op,
         for (gint64 b = 0; b < blocks; b++)
           {
             const gint64 end = MIN ((b + 1) * mm->block, k), s = column * scales + b * scales / blocks;
-            const gint32 zero = za != NULL ? lpt_int_at (za, row * blocks + b) : 0;
+            const gint64 at = row * row_scales + (row_scales == 1 ? 0 : b);
+            const gint32 zero = za != NULL ? lpt_int_at (za, at) : 0;
             gint32 acc = 0, codes = 0;
             float t;
 
@@ -66,7 +68,7 @@ block_matmul_run (const LptIntOp           *op,
             t = (float) acc;
             if (zb != NULL)
               t = t - (zb[s] - (float) mm->mid) * (float) codes;
-            sum = fmaf (t, sa[row * blocks + b] * sb[s], sum);
+            sum = fmaf (t, sa[at] * sb[s], sum);
           }
         y[row * n + column] = bias != NULL ? sum + bias[column] : sum;
       }

@@ -4,7 +4,7 @@
  *     y   = clamp (rescale (acc, M[o]) + Zy[o])
  *
  * The scale of the input is one for each group. The input behind the bias is a zero point of x that somebody
- * computes.
+ * computes, one for all of it or for each image.
  * Padding contributes 0, that is: it holds Zx. Accumulators are 32-bit and wrap,
  * as those of every kernel; of 16-bit data 64-bit ones in the modes of TensorFlow Lite. An i32 output is the
  * accumulator itself. Depthwise is a group convolution with one channel per group; the transposed forms
@@ -103,7 +103,8 @@ source (const Conv *conv,
 typedef struct
 {
   const LptIntArray *x, *w, *bias;
-  const LptIntArray *zero;           /* one for all channels, or NULL: theirs */
+  const LptIntArray *zero;           /* one for all channels, of all images or of each, or NULL: theirs */
+  gboolean           by_image;
   guint              spatial;
   gint64             groups, w_in, w_out;
   const gint64      *kernel;
@@ -154,7 +155,8 @@ conv_position (const Conv        *conv,
               const gint64 weight = conv->transposed ? ((group * g->w_in + c) * g->w_out + o) * g->k_size + k
                                                      : (channel * g->w_in + c) * g->k_size + k;
 
-              const gint32 zero = g->zero != NULL ? lpt_int_at (g->zero, 0) : conv->zero_x[group * g->w_in + c];
+              const gint32 zero = g->zero != NULL ? lpt_int_at (g->zero, g->by_image ? n : 0)
+                                                  : conv->zero_x[group * g->w_in + c];
 
               acc += (guint64) ((gint64) (lpt_int_at (g->x, from) - zero)
                                 * (lpt_int_at (g->w, weight) - conv->zero_w[channel]));
@@ -190,6 +192,7 @@ conv_run (const LptIntOp           *op,
                  .groups = conv->grouped ? in[1]->shape.dims[0] : 1, .w_in = w[conv->transposed ? 0 : 1],
                  .w_out = w[conv->transposed ? 1 : 0], .kernel = w + 2, .x_size = 1, .y_size = 1, .k_size = 1 };
 
+  g.by_image = g.zero != NULL && lpt_int_count (&g.zero->shape) > 1;
   for (guint a = 0; a < g.spatial; a++)
     {
       g.x_size *= g.x->shape.dims[2 + a];
@@ -313,7 +316,7 @@ lpt_int_conv_new (LptNode              *node,
   conv->zero = view.zero;
   take_window (conv, &view);
 
-  if (!lpt_int_check_zero_in (node, view.zero, error))
+  if (!lpt_int_check_zero_in (node, view.zero, TRUE, error))
     return NULL;
   if (w == NULL || w->quant == NULL || !lpt_int_is_code (w->dtype) || !lpt_shape_is_static (&w->shape))
     {

@@ -127,7 +127,7 @@ lpt_int_matmul_new (LptNode              *node,
   op = &mm->op;
   op->run = matmul_run;
   op->clear = matmul_clear;
-  if (!lpt_int_check_zero_in (node, 3, error))
+  if (!lpt_int_check_zero_in (node, 3, FALSE, error))
     return NULL;
   mm->transpose_a = attrs->transpose_a;
   mm->transpose_b = attrs->transpose_b;

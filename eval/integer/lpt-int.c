@@ -233,10 +233,25 @@ lpt_int_scale_of (LptValue    *value,
   return lpt_int_scale_at (value, what, 0, out, error);
 }
 
+/* [N, 1, ..], of the images of @x. */
+static gboolean
+is_by_image (const LptShape *zero,
+             const LptShape *x)
+{
+  if (zero->rank != x->rank || zero->rank < 1 || zero->dims[0] != x->dims[0])
+    return FALSE;
+  for (gint i = 1; i < zero->rank; i++)
+    if (zero->dims[i] != 1)
+      return FALSE;
+
+  return TRUE;
+}
+
 gboolean
-lpt_int_check_zero_in (LptNode  *node,
-                       guint     input,
-                       GError  **error)
+lpt_int_check_zero_in (LptNode   *node,
+                       guint      input,
+                       gboolean   images,
+                       GError   **error)
 {
   LptValue *zero = node->n_in > input ? lpt_node_in (node, input) : NULL, *x = lpt_node_in (node, 0);
   gint64 count = 0;
@@ -247,7 +262,7 @@ lpt_int_check_zero_in (LptNode  *node,
       x->quant->n != 1)
     return lpt_int_refuse (error, "the zero point has type %s, or is not of one scale",
                            lpt_dtype_name (zero->dtype));
-  if (!lpt_shape_count (&zero->shape, &count) || count != 1)
+  if ((!lpt_shape_count (&zero->shape, &count) || count != 1) && (!images || !is_by_image (&zero->shape, &x->shape)))
     return lpt_int_refuse (error, "a zero point of several numbers");
 
   return TRUE;

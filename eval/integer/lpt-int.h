@@ -198,8 +198,9 @@ gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gin
  * each channel of a group; @group_axis: 0 where the weights have such an axis, else -2. -1: they stand for something
  * else. */
 gint64   lpt_int_weight_parameter (const LptQuant *quant, gint group_axis, gint64 groups, gint64 per_group, gint64 channel);
-/* Is input 3 of a product, where it is given, one zero point in the type of the data? */
-gboolean lpt_int_check_zero_in (LptNode *node, guint input, GError **error);
+/* Is this input of a product, where it is given, one zero point in the type of the data, or with @images one for each
+ * of its images, [N, 1, ..]? */
+gboolean lpt_int_check_zero_in (LptNode *node, guint input, gboolean images, GError **error);
 gboolean lpt_int_same      (const LptIntScale *a, const LptIntScale *b);   /* scale and zero point */
 gboolean lpt_int_is_code   (LptDType dtype);                               /* i8 u8 i16 u16 */
 gint64   lpt_int_count     (const LptShape *shape);                        /* of a static shape */

@@ -16,6 +16,9 @@
  *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
  *                q = round-even (x / s) + z within 0 .. 255
  *
+ *   litert       the codes and steps of DynamicFakeQuantize, asymmetric ones and their zero points 128 more; a row of
+ *                zeros has s = 1, and asymmetric z = 128
+ *
  * Rows and blocks that are asymmetric multiply by 1 / s, once rounded, where one interval for all divides by s. With
  * blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
  * lowest one.
@@ -52,6 +55,20 @@ lpt_dynamic_fake_step (gboolean symmetric, float lo, float hi)
   return (LptDynamicStep) { scale, 1.0f / scale, (float) CLAMP (round (zero), -128.0, 127.0), -128.0f };
 }
 
+static float
+fake_code (gboolean symmetric, const LptDynamicStep *s, float x)
+{
+  const float code = roundf (symmetric ? x * s->inverse : s->zero + x * s->inverse);
+  return fminf (fmaxf (code, s->least), 127.0f);
+}
+
+LptDynamicStep
+lpt_dynamic_codes_step (gboolean symmetric, float lo, float hi)
+{
+  return lo != hi ? lpt_dynamic_fake_step (symmetric, lo, hi)
+                  : (LptDynamicStep) { 1, 0, 0, symmetric ? -127.0f : -128.0f };
+}
+
 static void
 round_row (gboolean symmetric, gint64 n, const float *x, float *y)
 {
@@ -69,10 +86,7 @@ round_row (gboolean symmetric, gint64 n, const float *x, float *y)
     }
   const LptDynamicStep s = lpt_dynamic_fake_step (symmetric, lo, hi);
   for (gint64 i = 0; i < n; i++)
-    {
-      const float code = roundf (symmetric ? x[i] * s.inverse : s.zero + x[i] * s.inverse);
-      y[i] = s.scale * (fminf (fmaxf (code, s.least), 127.0f) - s.zero);
-    }
+    y[i] = s.scale * (fake_code (symmetric, &s, x[i]) - s.zero);
 }
 
 gboolean
@@ -149,6 +163,45 @@ quantize_row (gint64 n, const float *x, float *codes, float *scale, float *zero)
     codes[i] = code_of (x[i] * inverse, 0.0f - z, 255.0f - z) + z;
 }
 
+static void
+quantize_litert (gboolean symmetric, gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  const float add = symmetric ? 0 : 128;
+  float lo = 0, hi = 0;
+  for (gint64 i = 0; i < n; i++)
+    {
+      lo = x[i] < lo ? x[i] : lo;
+      hi = x[i] > hi ? x[i] : hi;
+    }
+  const LptDynamicStep s = lpt_dynamic_codes_step (symmetric, lo, hi);
+  *scale = s.scale;
+  *zero = s.zero + add;
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = fake_code (symmetric, &s, x[i]) + add;
+}
+
+static void
+quantize_litert_symmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  quantize_litert (TRUE, n, x, codes, scale, zero);
+}
+
+static void
+quantize_litert_asymmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  quantize_litert (FALSE, n, x, codes, scale, zero);
+}
+
+/* By their rules. */
+static void (*find_rule (const LptDynamicQuantizeAttrs *attrs)) (gint64, const float *, float *, float *, float *)
+{
+  if (attrs->litert)
+    return attrs->symmetric ? quantize_litert_symmetric : quantize_litert_asymmetric;
+  if (attrs->symmetric)
+    return quantize_symmetric;
+  return attrs->axis == 0 && attrs->block == 0 ? quantize_all : quantize_row;
+}
+
 gboolean
 lpt_run_dynamic_quantize (LptCall *call, GError **error)
 {
@@ -163,10 +216,7 @@ lpt_run_dynamic_quantize (LptCall *call, GError **error)
     return FALSE;
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
   gint64 block = attrs->block > 0 && attrs->block < n ? attrs->block : n, blocks = n > 0 ? (n + block - 1) / block : 0;
-  const gboolean whole = attrs->axis == 0 && attrs->block == 0;
-  void (*quantize) (gint64, const float *, float *, float *, float *) = attrs->symmetric ? quantize_symmetric
-                                                                        : whole          ? quantize_all
-                                                                                         : quantize_row;
+  void (*quantize) (gint64, const float *, float *, float *, float *) = find_rule (attrs);
   for (gint64 r = 0; r < rows * blocks && blocks > 1; r++)
     {
       const gint64 at = r / blocks * n + r % blocks * block, size = MIN (block, n - r % blocks * block);

@@ -90,8 +90,9 @@ batch_matmul_task (const LptProgramOp *op,
   const gint32 *sums = (const gint32 *) (gconstpointer) (workspace + p->at_sums);
   gint32 *bias = (gint32 *) (gpointer) (workspace + p->at_bias);
   const LptEpiloguePart part = { .e = &p->epilogue.e };
-  LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &part, op, data, n0, n0 + n, &made);
-  const guint32 zero_a = p->epilogue.zero != NULL ? lpt_fused_epilogue_zero (&p->epilogue, op, data, 0) : p->zero_a;
+  const LptEpilogueRun run = { op, data, n0, n0 + n, 0 };
+  LptEpilogue made, e = *lpt_fused_epilogue_of_run (&p->epilogue, &part, &run, &made);
+  const guint32 zero_a = p->epilogue.zero != NULL ? lpt_fused_epilogue_zero (&p->epilogue, &run, 0) : p->zero_a;
   const guint8 *a;
   gint d, v;
 

@@ -31,6 +31,7 @@ typedef struct
   gsize    rows, panels, row_tasks, col_tasks;   /* of a task; tasks */
   gboolean nibbles, zeros;
   gboolean lifted;           /* data with zero points */
+  gsize    row_scales;       /* of a row of the data: blocks, or 1 */
   gboolean by_rows;          /* a few rows and nibbles: in panels of LPT_NIBBLE_COLUMNS */
   const guint8 *packed;
 } BlockMatMul;
@@ -85,7 +86,7 @@ panel_at (const BlockMatMul *p,
 static gsize
 lifts_size (const BlockMatMul *p)
 {
-  return p->lifted ? round_up (p->rows * p->blocks * sizeof (float)) : 0;
+  return p->lifted ? round_up (p->rows * p->row_scales * sizeof (float)) : 0;
 }
 
 static void
@@ -94,10 +95,10 @@ read_lifts (const BlockMatMul *p,
             gsize              row,
             gsize              end)
 {
-  const guint8 *zero = data->in[2] + row * p->blocks;
+  const guint8 *zero = data->in[2] + row * p->row_scales;
   float *lifts = (float *) (gpointer) data->workspace;
 
-  for (gsize i = 0; i < (end - row) * p->blocks; i++)
+  for (gsize i = 0; i < (end - row) * p->row_scales; i++)
     lifts[i] = zero[i];
 }
 
@@ -125,19 +126,20 @@ panel_rows (const BlockMatMul *p,
   const Block b = block_of (p, nr);
   const guint8 *block = panel_at (p, column), *a[LPT_GEMM_MR_MAX];
   guint8 *room = data->workspace + lifts_size (p);
-  const float *lifts = (const float *) (gconstpointer) data->workspace + row % p->rows * p->blocks;
+  const float *lifts = (const float *) (gconstpointer) data->workspace + row % p->rows * p->row_scales;
+  const float *scales = (const float *) (gconstpointer) data->in[1] + row * p->row_scales;
   _Alignas (64) gint32 acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
   gint32 sums[LPT_GEMM_MR_MAX];
   gsize i, r;
 
   for (i = 0; i < p->blocks; i++, block += b.size)
     {
-      const gsize k = MIN (p->block, p->k - i * p->block);
+      const gsize k = MIN (p->block, p->k - i * p->block), at = p->row_scales == 1 ? 0 : i;
       LptGemmTile t = { .mr = rows, .nr = nr, .taps = 1, .k = k, .a = a, .panel = block };
       LptDynamicBlock d = { rows, nr, acc, y, LPT_GEMM_NR_MAX, i == 0, (const gint16 *) (gconstpointer) (block + b.sums),
                             (const float *) (gconstpointer) (block + b.scales), p->zeros ? (const float *) (gconstpointer) (block + b.zeros) : NULL,
-                            (const float *) (gconstpointer) data->in[1] + row * p->blocks + i, p->blocks,
-                            p->lifted ? lifts + i : NULL, sums };
+                            scales + at, p->row_scales,
+                            p->lifted ? lifts + at : NULL, sums };
 
       for (r = 0; r < rows; r++)
         a[r] = data->in[0] + (row + r) * p->k + i * p->block;
@@ -153,7 +155,7 @@ panel_rows (const BlockMatMul *p,
         {
           p->gemm->row_sums (rows, 1, k, a, LPT_GEMM_MR_MAX, sums);
           for (r = 0; r < rows; r++)
-            sums[r] -= (p->lifted ? (gint32) lifts[r * p->blocks + i] : 128) * (gint32) k;
+            sums[r] -= (p->lifted ? (gint32) lifts[r * p->row_scales + at] : 128) * (gint32) k;
         }
       p->dynamic->combine (&d);
     }
@@ -273,7 +275,7 @@ block_matmul_access (const LptProgramOp *op,
   if (k == 0)
     return lpt_span (row * p->k, end * p->k, 1);
   if (k == 1 || (k == 2 && p->lifted))
-    return lpt_span (row * p->blocks, end * p->blocks, k == 1 ? sizeof (float) : 1);
+    return lpt_span (row * p->row_scales, end * p->row_scales, k == 1 ? sizeof (float) : 1);
 
   return lpt_span_columns (row, end, from * sizeof (float), to * sizeof (float), p->n * sizeof (float));
 }
@@ -424,7 +426,8 @@ lpt_prepare_block_matmul (LptProgram   *program,
   p->blocks = (p->k + p->block - 1) / p->block;
   p->nibbles = lpt_dtype_bits (w->declared) == 4;
   p->lifted = lift != NULL;
-  p->by_rows = p->nibbles && !p->lifted && p->m <= FEW_ROWS && p->block % 8 == 0;
+  p->row_scales = (gsize) op->in[SCALE_A]->array.shape.dims[op->in[SCALE_A]->array.shape.rank - 1];
+  p->by_rows = p->nibbles && !p->lifted && p->row_scales == p->blocks && p->m <= FEW_ROWS && p->block % 8 == 0;
   if (p->by_rows)
     p->gemm = lpt_gemm_kernel (LPT_CPU_SCALAR);      /* whose panels are those of nibble_row */
   p->width = p->by_rows ? LPT_NIBBLE_COLUMNS : lpt_gemm_panel (p->gemm, p->n);

@@ -190,7 +190,8 @@ conv_task (const LptProgramOp *op,
   LptEpilogue made, e;
 
   pack (p, &part, data->in[1] + first * (part.ic / part.groups) * p->taps, first, p->zero, workspace);
-  e = epilogue_from (lpt_fused_epilogue_of_run (&p->epilogue, &whole, op, data, first, first + part.oc, &made),
+  e = epilogue_from (lpt_fused_epilogue_of_run (&p->epilogue, &whole,
+                                                &(LptEpilogueRun) { op, data, first, first + part.oc, 0 }, &made),
                      (const gint32 *) (gconstpointer) (workspace + p->at_bias), first);
   c.epilogue = &e;
   c.pad_value = p->zero;

@@ -61,6 +61,23 @@ part_rows (const LptConvForm *v,
   *r1 = lines_before (v, part, *r1) * unit;
 }
 
+/* Where the rows from @row on end that have the same computed numbers, and *@image. */
+static gsize
+image_end (const LptConvForm *v,
+           gsize              row,
+           gsize              end,
+           gsize             *image)
+{
+  const gsize lines = v->od * v->oh, rows = v->depthwise || v->parts->conv.place != NULL ? lines : lines * v->ow;
+
+  *image = 0;
+  if (!lpt_fused_epilogue_by_image (&v->epilogue))
+    return end;
+  *image = row / rows;
+
+  return MIN (end, (*image + 1) * rows);
+}
+
 static void
 conv_run (const LptProgramOp *op,
           const LptOpData    *data,
@@ -77,17 +94,23 @@ conv_run (const LptProgramOp *op,
       for (i = 0; i < v->n_parts; i++)
         {
           LptConv c = v->parts[i].conv;
-          LptEpilogue made;
-          gsize m0 = box.i0, m1 = box.i1;
+          gsize row = box.i0, end_row;
 
-          part_rows (v, &v->parts[i], &m0, &m1);
           c.in = data->in[0];
           c.out = data->out;
           c.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
-          c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, c.pad_value);
-          c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, op, data, box.j0, box.j1, &made);
-          if (m0 < m1)
-            lpt_conv_tile (&c, m0, m1, box.j0, box.j1, data->workspace);
+          for (; row < box.i1; row = end_row)
+            {
+              LptEpilogueRun run = { op, data, box.j0, box.j1, 0 };
+              LptEpilogue made;
+              gsize m0 = row, m1 = end_row = image_end (v, row, box.i1, &run.image);
+
+              part_rows (v, &v->parts[i], &m0, &m1);
+              c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, &run, v->parts[i].conv.pad_value);
+              c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, &run, &made);
+              if (m0 < m1)
+                lpt_conv_tile (&c, m0, m1, box.j0, box.j1, data->workspace);
+            }
         }
     }
 }
@@ -108,17 +131,23 @@ dwconv_run (const LptProgramOp *op,
       for (i = 0; i < v->n_parts; i++)
         {
           LptDwconv d = v->parts[i].dwconv;
-          LptEpilogue made;
-          gsize r0 = box.i0, r1 = box.i1;
+          gsize row = box.i0, end_row;
 
-          part_rows (v, &v->parts[i], &r0, &r1);
           d.in = data->in[0];
           d.out = data->out;
           d.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
-          d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, op, data, d.pad_value);
-          d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, op, data, box.j0, box.j1, &made);
-          if (r0 < r1)
-            lpt_dwconv_tile (&d, r0, r1, box.j0, box.j1, data->workspace);
+          for (; row < box.i1; row = end_row)
+            {
+              LptEpilogueRun run = { op, data, box.j0, box.j1, 0 };
+              LptEpilogue made;
+              gsize r0 = row, r1 = end_row = image_end (v, row, box.i1, &run.image);
+
+              part_rows (v, &v->parts[i], &r0, &r1);
+              d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, &run, v->parts[i].dwconv.pad_value);
+              d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, &run, &made);
+              if (r0 < r1)
+                lpt_dwconv_tile (&d, r0, r1, box.j0, box.j1, data->workspace);
+            }
         }
     }
 }
@@ -183,7 +212,7 @@ conv_access (const LptProgramOp *op,
   if (k == 1 && v->epilogue.residual != NULL)
     return lpt_span_columns (box.i0 * line, box.i1 * line, n0, n1, c->ldr);
   if (k >= 1)
-    return lpt_span (0, v->epilogue.channels, sizeof (float));
+    return lpt_span (0, s->batch * v->epilogue.channels, sizeof (float));
   if (s->groups > 1)
     {
       c0 = n0 / (s->oc / s->groups) * (s->ic / s->groups);

@@ -113,6 +113,7 @@ lpt_conv_maker_init (LptConvMaker       *maker,
   LptConvForm *v = g_new0 (LptConvForm, 1);
 
   *maker = (LptConvMaker) { .program = program, .op = op, .form = v, .match = *match };
+  v->epilogue.images = TRUE;
   if (!lpt_fused_epilogue_init (&v->epilogue, op, 1, w->channels, w->scale, (guint) w->channels))
     {
       lpt_conv_maker_clear (maker);

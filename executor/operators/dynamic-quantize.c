@@ -9,6 +9,8 @@
  * interval for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference
  * op. Others: the intervals; from them the scales, the zero points, the codes.
  *
+ * Rows that are rounded as TensorFlow Lite rounds them: dynamic-litert.c.
+ *
  * DynamicFakeQuantize: rows that become their codes' values, one a task; its data may lie with the channels last where
  * a row has all channels.
  *
@@ -457,6 +459,8 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
 
   if (!counts_from (codes, 0) || !counts_from (zero, 0))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+  if (attrs->litert)
+    return lpt_prepare_dynamic_litert (program, op);
   if (x->kind != LPT_STORAGE_CONST && (attrs->symmetric || attrs->axis != 0))
     return prepare_rows (program, op);
   if (attrs->symmetric || attrs->axis != 0 || attrs->block != 0 || x->kind == LPT_STORAGE_CONST ||

@@ -246,6 +246,27 @@ follow_dequantize (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
+/* Is @scale of sums of @shape one number, or one for each channel, of all images or of each? */
+static gboolean
+scales_fit (const LptFusedEpilogue *epilogue,
+            const LptShape         *shape,
+            const LptProgramValue  *scale)
+{
+  const LptShape *own = &scale->array.shape;
+  const gsize n = lpt_program_count (scale);
+
+  for (gint i = 0; i < own->rank && n > 1; i++)
+    {
+      const gint axis = i + shape->rank - own->rank;
+
+      if (axis == epilogue->axis ? own->dims[i] != (gint64) epilogue->channels
+                                 : own->dims[i] != 1 && (axis != 0 || !epilogue->images))
+        return FALSE;
+    }
+
+  return n == 1 || n % epilogue->channels == 0;
+}
+
 /* A Convert of int32 to float (or a Dequantize by 1), the computed scale that multiplies it, and what follows; FALSE:
  * it has another form. */
 static gboolean
@@ -257,8 +278,6 @@ follow_scale (LptFusedEpilogue *epilogue,
   const LptShape *shape = &convert->in[0]->array.shape;
   LptProgramOp *product = convert->n_out == 1 ? only_reader (convert->out[0]) : NULL;
   LptProgramValue *scale;
-  gsize n;
-  gint i;
 
   if ((convert->node->op != LPT_OP_CONVERT && convert->node->op != LPT_OP_DEQUANTIZE) ||
       !lpt_program_is_real (convert->out[0]) || product == NULL || product->node->op != LPT_OP_MULTIPLY ||
@@ -268,11 +287,7 @@ follow_scale (LptFusedEpilogue *epilogue,
   if (!lpt_program_is_real (scale) || scale == convert->out[0] ||
       !lpt_shape_equal (&product->out[0]->array.shape, shape))
     return FALSE;
-  n = lpt_program_count (scale);
-  for (i = 0; i < scale->array.shape.rank && n > 1; i++)
-    if (scale->array.shape.dims[i] != 1 && i + shape->rank - scale->array.shape.rank != epilogue->axis)
-      return FALSE;
-  if (n != 1 && n != epilogue->channels)
+  if (!scales_fit (epilogue, shape, scale))
     return FALSE;
   epilogue->run_scale = scale;
   epilogue->e.store = LPT_STORE_F32;

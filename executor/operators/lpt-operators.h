@@ -66,6 +66,8 @@ gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 /* Codes of an interval that is found at run time. */
 gboolean lpt_prepare_dynamic_quantize (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dynamic_fake_quantize (LptProgram *program, LptProgramOp *op);
+/* Part of what DynamicQuantize is prepared by. */
+gboolean lpt_prepare_dynamic_litert (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_block_matmul     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dynamic_rest     (LptProgram *program, LptProgramOp *op);
 
@@ -139,6 +141,7 @@ typedef struct
   double      bound;         /* of the sums, for lpt_fused_epilogue_bind() */
   LptEpiloguePart whole;     /* of a product of one part */
   gint32      offset;        /* from the zero point to that of the u8 form */
+  gboolean    images;        /* the op takes scales and zero points for each image */
 } LptFusedEpilogue;
 
 /* Of the product @op alone, still without lpt_fused_epilogue_bind(), which is dear: the form's bind() calls it once for
@@ -157,12 +160,21 @@ void     lpt_fused_epilogue_clear (LptFusedEpilogue *epilogue);
 /* Appends what is computed to the inputs of a form whose first ones are set, three at most, and its room to the
  * workspace. */
 void     lpt_fused_epilogue_computed (LptFusedEpilogue *epilogue, LptOpForm *form);
-/* The epilogue of @part, or for channels [@c0, @c1) *made from it where something is computed. */
+/* A run of channels [c0, c1) of an image of the data. */
+typedef struct
+{
+  const LptProgramOp *op;
+  const LptOpData    *data;
+  gsize c0, c1, image;
+} LptEpilogueRun;
+
+/* The epilogue of @part, or *made from it where something is computed. */
 const LptEpilogue *lpt_fused_epilogue_of_run (const LptFusedEpilogue *epilogue, const LptEpiloguePart *part,
-                                              const LptProgramOp *op, const LptOpData *data, gsize c0, gsize c1,
-                                              LptEpilogue *made);
+                                              const LptEpilogueRun *run, LptEpilogue *made);
 /* The zero point of the input in u8 form of a run, @fallback where it is constant. */
-guint8   lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue, const LptProgramOp *op, const LptOpData *data, guint8 fallback);
+guint8   lpt_fused_epilogue_zero (const LptFusedEpilogue *epilogue, const LptEpilogueRun *run, guint8 fallback);
+/* Is something computed for each image? */
+gboolean lpt_fused_epilogue_by_image (const LptFusedEpilogue *epilogue);
 /* What tables behind @value do to it, one after the other, as long as each alone reads what it maps: as one @table.
  * They are fused into @owner, *last becomes the last of them. Returns the value behind them, which @owner makes
  * instead. */

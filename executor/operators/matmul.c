@@ -42,7 +42,8 @@ matmul_run (const LptProgramOp *op,
     {
       LptCutBox box = next_tiles (m, &task, end);
 
-      g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.whole, op, data, box.j0, box.j1, &made);
+      g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.whole,
+                                              &(LptEpilogueRun) { op, data, box.j0, box.j1, 0 }, &made);
       lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
     }
 }

@@ -122,7 +122,7 @@ check_scales (LptNode  *node,
   return lpt_infer_fail (error, "input %u has shape %s, no numbers for the rows and blocks of the right side", i, text);
 }
 
-/* Scales or zero points of the left side, [.., blocks]. */
+/* Scales of the left side, [.., blocks], or [.., 1] for rows; as many zero points. */
 static gboolean
 check_left_scales (LptNode         *node,
                    guint            port,
@@ -135,7 +135,7 @@ check_left_scales (LptNode         *node,
   gboolean ok = a->rank == LPT_DYNAMIC || scale->rank == LPT_DYNAMIC || scale->rank == a->rank;
 
   if (ok && scale->rank > 0)
-    ok = fits (scale->dims[scale->rank - 1], blocks);
+    ok = fits (scale->dims[scale->rank - 1], blocks) || (port == 2 && scale->dims[scale->rank - 1] == 1);
   for (gint i = 0; i + 1 < a->rank && ok && scale->rank != LPT_DYNAMIC; i++)
     ok = fits (a->dims[i], scale->dims[i]);
 
@@ -143,7 +143,7 @@ check_left_scales (LptNode         *node,
                                port == 2 ? "scales" : "zero points");
 }
 
-/* [.., K] x [N, K], scales and zero points [.., blocks] and [N, up to blocks] */
+/* [.., K] x [N, K], scales and zero points [.., blocks] or [.., 1], and [N, up to blocks] */
 gboolean
 lpt_infer_block_matmul (LptNode *node,
                         GError **error)
@@ -160,7 +160,9 @@ lpt_infer_block_matmul (LptNode *node,
       !lpt_dim_merge (a.rank > 0 ? a.dims[a.rank - 1] : LPT_DYNAMIC, b.rank == 2 ? b.dims[1] : LPT_DYNAMIC, &k))
     return lpt_infer_fail (error, "the codes do not multiply");
   blocks = k == LPT_DYNAMIC ? LPT_DYNAMIC : MAX (k - 1, 0) / block + 1;
-  if (!check_left_scales (node, 2, &a, blocks, error) || !check_left_scales (node, 6, &a, blocks, error) ||
+  scale = lpt_infer_shape_in (node, 2);
+  if (!check_left_scales (node, 2, &a, blocks, error) ||
+      !check_left_scales (node, 6, &a, scale.rank > 0 ? scale.dims[scale.rank - 1] : LPT_DYNAMIC, error) ||
       !check_scales (node, 3, n, blocks, error) ||
       (zeros && !check_scales (node, 4, n, blocks, error)))
     return FALSE;

@@ -23,6 +23,7 @@
 
 #include "eval/integer/lpt-int.h"
 #include "passes/lower/lower.h"
+#include "passes/lower/raise-rounded.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-restricted.h"
 #include "passes/core/lpt-rewriter.h"
@@ -417,6 +418,8 @@ run (LptRewriter  *rw,
       if (!lower_graph (rw, graph, lpt_graph_is_raised (graph), error))
         return FALSE;
     }
+  else if (!lpt_graph_raise_rounded (graph, error))   /* weight-only makes them again, as the configuration allows */
+    return FALSE;
 
   /* Under a target's table fit-restrictions changes what integer ops read and asks behind that. */
   if (config->quant_rules != LPT_QUANT_RULES_NONE && !g_hash_table_contains (config->disabled, "fit-restrictions"))

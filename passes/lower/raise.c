@@ -8,6 +8,7 @@
  *     bias_rest, shift                    =>  Add of rest Sb, shift Sy, as float64 constants
  *     zero point that is computed         =>  Subtract in front of the product
  *     DynamicQuantize, DynamicRest        =>  what they stand for (raise-dynamic.c)
+ *     products of hybrid operators        =>  those of DynamicFakeQuantize (raise-rounded.c)
  *
  * Scales and zero points stay what they are, on values, so nothing is rounded, and lowering meets the codes that it is
  * asked for: what was raised and is lowered again, with nothing between, gives the same codes. The mark "raised" of
@@ -34,6 +35,7 @@
 #include "passes/core/lpt-rewriter.h"
 #include "passes/lower/fit.h"
 #include "passes/lower/raise-dynamic.h"
+#include "passes/lower/raise-rounded.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-layer.h"
 
@@ -459,7 +461,7 @@ raise_graph (LptRewriter  *rw,
              gboolean      all,
              GError      **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  g_autoptr (GPtrArray) order = lpt_graph_raise_rounded (graph, error) ? lpt_graph_order (graph, error) : NULL;
   g_autoptr (GHashTable) real = g_hash_table_new (NULL, NULL), dynamic = all ? NULL : g_hash_table_new (NULL, NULL);
   Raise r = { rw, graph, real, dynamic };
   guint i, k;

@@ -12,6 +12,8 @@
  * Rounds: the data, to 16 or to 8 bits. Several ops that read the same data share its codes. Weights whose scales
  * change inside a channel, or whose zero points are no integers, stay real, as do those of other than 8 bits.
  *
+ * Data that is rounded at run time already, an image at a time, has the codes of that (rounded-products.c).
+ *
  * Golden tests: tests/golden/weight-only/
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -22,6 +24,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-weighted.h"
+#include "ir/scalar/lpt-loop.h"
 #include "passes/lower/weight-codes.h"
 #include "passes/lower/weight-only.h"
 #include "passes/support/lpt-restricted.h"
@@ -196,11 +199,31 @@ is_allowed (LptWeightOnly        *u,
   return lpt_rewriter_decline (u->rw, node, "%s", breach);
 }
 
+/* Is it rounded at run time, an image at a time, and may @node read such codes beside the weights @w? */
+static gboolean
+reads_rounded (LptWeightOnly        *u,
+               LptNode              *node,
+               LptNode              *source,
+               const LptWeightCodes *w)
+{
+  const LptDynamicFakeQuantizeAttrs *attrs = LPT_ATTRS (source, LptDynamicFakeQuantizeAttrs);
+  const LptConfig *config = lpt_rewriter_config (u->rw);
+  g_autofree char *breach = NULL;
+  gint axis;
+
+  if (!lpt_axis_normalize (attrs->axis, lpt_node_out (source)->shape.rank, &axis) || axis != 1)
+    return FALSE;
+  breach = breach_of (config, node, attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8, w);
+
+  return breach == NULL || lpt_config_takes_hybrid (config, node) || lpt_rewriter_decline (u->rw, node, "%s", breach);
+}
+
 void
 lpt_weight_only_window (LptWeightOnly *u,
                         LptNode       *node)
 {
   LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node), *weights, *real;
+  LptNode *source = lpt_rounded_source (x);
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptTensor) scales = NULL, fine = NULL;
   g_autoptr (LptQuant) unit = NULL;
@@ -212,20 +235,32 @@ lpt_weight_only_window (LptWeightOnly *u,
   lpt_weighted_view (node, &view);
   first = view.grouped ? 0 : view.out;
   second = view.grouped ? view.out : -1;
-  if (!lpt_weight_only_takes (x) || y->dtype != LPT_DTYPE_F32 || y->quant != NULL ||
+  if ((source == NULL && (u->rounded || u->raised || !lpt_weight_only_takes (x))) || y->dtype != LPT_DTYPE_F32 ||
+      y->quant != NULL ||
       !lpt_weight_codes_window (lpt_node_in (node, 1), first, second, &w) ||
       lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8)
     return;
   unit = unit_of (&w, channel_axis (&lpt_node_in (node, 1)->shape, first, second));
   scales = scales_of (&w, x->shape.rank - 2, 1);
   fine = scales_of (&w, x->shape.rank - 2, 1 / 256.0f);
-  if (unit == NULL || scales == NULL || fine == NULL || !is_allowed (u, node, &w, &asymmetric))
+  if (unit == NULL || scales == NULL || fine == NULL ||
+      !(source != NULL ? reads_rounded (u, node, source, &w) : is_allowed (u, node, &w, &asymmetric)))
     return;
-  data = lpt_weight_only_codes (u, x, 0, asymmetric);
-  if (!lpt_rewriter_config (u->rw)->dynamic && (rest = rest_of (u, node, x, data)) == NULL)
-    return;
+  if (source != NULL)
+    {
+      data = lpt_rounded_codes (u, source);
+      asymmetric = !LPT_ATTRS (data, LptDynamicQuantizeAttrs)->symmetric;
+    }
+  else
+    {
+      data = lpt_weight_only_codes (u, x, 0, asymmetric);
+      if (!lpt_rewriter_config (u->rw)->dynamic && (rest = rest_of (u, node, x, data)) == NULL)
+        return;
+    }
   weights = lpt_weight_only_const (u, node, "/codes", &w.codes);
   lpt_value_set_quant (weights, unit);
+  if (source != NULL)
+    lpt_rounded_name_weights (weights, lpt_node_in (node, 1));
   real = product_of (u, node, &(Data) { &data->out[0], &data->out[1], asymmetric ? &data->out[2] : NULL }, weights,
                      lpt_weight_only_const (u, node, "/scales", &scales), "");
   if (rest != NULL)

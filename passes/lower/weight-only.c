@@ -10,7 +10,8 @@
  * Several products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose
  * scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3).
  * With the configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are
- * taken as they are: weight-only-given.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
+ * taken as they are: weight-only-given.c; data that is rounded at run time by its codes: rounded-products.c.
+ * Convolutions: weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -189,6 +190,7 @@ rewrite (LptWeightOnly *u,
   const LptConfig *config = lpt_rewriter_config (u->rw);
   const LptRestriction *restriction = lpt_config_restriction (config, node);
   LptValue *x = lpt_node_in (node, 0), *given = u->raised ? NULL : lpt_weight_only_given (x);
+  LptNode *source = lpt_rounded_source (x);
   LptValue *in[N_INPUTS] = { NULL };
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
@@ -197,12 +199,13 @@ rewrite (LptWeightOnly *u,
   LptNode *y;
 
   if (node->n_in != 2 || attrs->transpose_a || lpt_node_out (node)->dtype != LPT_DTYPE_F32 ||
-      (given == NULL && !lpt_weight_only_takes (x)))
+      (source == NULL && (u->rounded || (given == NULL && !lpt_weight_only_takes (x)))))
     return;
   if (!lpt_weight_codes_read (lpt_node_in (node, 1), attrs->transpose_b, &w))
     {
       lpt_weight_codes_clear (&w);
-      if (given != NULL || !config->dynamic || !lpt_weight_codes_round (lpt_node_in (node, 1), attrs->transpose_b, &w))
+      if (given != NULL || source != NULL || !config->dynamic ||
+          !lpt_weight_codes_round (lpt_node_in (node, 1), attrs->transpose_b, &w))
         return;
     }
   block = fit_block (w.block);
@@ -210,7 +213,9 @@ rewrite (LptWeightOnly *u,
     lpt_weight_codes_split (&w, block);
   if (restriction != NULL && lpt_restriction_is_never (restriction))
     return;
-  if (given == NULL && attrs->real && !config->dynamic)
+  if (source != NULL && !lpt_rounded_matmul (u, source, &w, in, &block))
+    return;
+  if (given == NULL && source == NULL && attrs->real && !config->dynamic)
     {
       lpt_rewriter_decline (u->rw, node, "the file asks for real data beside its weights of a few bits");
       return;
@@ -229,11 +234,14 @@ rewrite (LptWeightOnly *u,
   lpt_value_set_quant (in[1], unit);
   in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
   in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
-  y = given != NULL ? emit_product (u, node, in, block) : quantized_product (u, node, x, asymmetric, in, block);
+  y = given != NULL || source != NULL ? emit_product (u, node, in, block)
+                                      : quantized_product (u, node, x, asymmetric, in, block);
   lpt_node_set_origin (y, node->origin);
   if (!lpt_weight_only_keeps (u, node, y))
     return;
   lpt_node_take_name (y, node, "/real");
+  if (source != NULL)
+    lpt_rounded_name_weights (in[1], lpt_node_in (node, 1));
   lpt_rewriter_fate (u->rw, y, "runs on integers");
   lpt_rewriter_changed (u->rw, y);
   lpt_rewriter_replace (u->rw, lpt_node_out (node), lpt_node_out (y), NULL);
@@ -241,13 +249,14 @@ rewrite (LptWeightOnly *u,
 
 /* Bodies first, each for itself: what they read from around them is data like their own. */
 static gboolean
-run_graph (LptRewriter  *rw,
-           LptGraph     *graph,
-           GError      **error)
+run_over (LptRewriter  *rw,
+          LptGraph     *graph,
+          gboolean      rounded,
+          GError      **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
   g_autoptr (GHashTable) codes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  LptWeightOnly u = { rw, codes, lpt_graph_is_raised (graph) };
+  LptWeightOnly u = { rw, codes, rounded, lpt_graph_is_raised (graph) };
 
   if (order == NULL)
     return FALSE;
@@ -258,19 +267,38 @@ run_graph (LptRewriter  *rw,
       for (guint k = 0; k < lpt_node_n_bodies (node); k++)
         {
           rw->graph = lpt_node_body (node, k);
-          const gboolean ok = run_graph (rw, rw->graph, error);
+          const gboolean ok = run_over (rw, rw->graph, rounded, error);
           rw->graph = graph;
           if (!ok)
             return FALSE;
         }
       if (node->op == LPT_OP_MATMUL)
         rewrite (&u, node);
-      else if (!u.raised && (node->info->flags & LPT_OP_F_WEIGHTED))
+      else if (node->info->flags & LPT_OP_F_WEIGHTED)
         lpt_weight_only_window (&u, node);
     }
   lpt_graph_sweep (graph);
 
   return TRUE;
+}
+
+static gboolean
+run_graph (LptRewriter  *rw,
+           LptGraph     *graph,
+           GError      **error)
+{
+  return run_over (rw, graph, FALSE, error);
+}
+
+gboolean
+lpt_graph_lower_rounded (LptGraph  *graph,
+                         GError   **error)
+{
+  const LptPass *const passes[] = { NULL };
+  g_autoptr (LptConfig) config = lpt_config_new ();
+  LptRewriter rw = { .graph = graph, .config = config, .passes = passes };
+
+  return run_over (&rw, graph, TRUE, error);
 }
 
 const LptPass lpt_pass_weight_only =

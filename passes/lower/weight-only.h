@@ -13,6 +13,7 @@ typedef struct
 {
   LptRewriter *rw;
   GHashTable  *codes;     /* "address of a value, block" -> DynamicQuantize of it */
+  gboolean     rounded;   /* only products of data that is rounded already (rounded-products.c) */
   gboolean     raised;    /* what was integers is so again by now: other codes are read as real numbers on purpose */
 } LptWeightOnly;
 
@@ -35,5 +36,19 @@ gboolean  lpt_weight_only_read_given (LptWeightOnly *u, LptNode *node, LptValue 
 void      lpt_weight_only_window  (LptWeightOnly *u, LptNode *node);
 /* Does @made, in place of @node, keep the restrictions? Else it goes again, and @node says why it stays. */
 gboolean   lpt_weight_only_keeps (LptWeightOnly *u, LptNode *node, LptNode *made);
+
+/* --- data that is rounded at run time (rounded-products.c) --- */
+
+/* The DynamicFakeQuantize that @x is read from, of f32 data, or NULL. */
+LptNode *lpt_rounded_source (const LptValue *x);
+/* Its codes, once for each: DynamicQuantize. */
+LptNode *lpt_rounded_codes  (LptWeightOnly *u, LptNode *source);
+/* The name of the constant behind @real, weights that nobody else reads, for @codes. */
+void     lpt_rounded_name_weights (LptValue *codes, LptValue *real);
+/* The product @node of the data of @source, of rows of the last axis, with the matrix @w, which has one scale a row;
+ * inputs of a BlockMatMul in @in and its block in *@block. FALSE: it has another form. */
+gboolean lpt_rounded_matmul (LptWeightOnly *u, LptNode *source, const LptWeightCodes *w, LptValue **in, gint64 *block);
+/* All such products of a graph and of its bodies, and nothing else: for readers of files. */
+gboolean lpt_graph_lower_rounded (LptGraph *graph, GError **error);
 
 #endif

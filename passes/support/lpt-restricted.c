@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
 #include "passes/support/lpt-restricted.h"
@@ -390,11 +391,33 @@ lpt_restriction_never_reason (const LptRestriction *restriction,
                           restriction->text);
 }
 
+gboolean
+lpt_config_takes_hybrid (const LptConfig *config,
+                         LptNode         *node)
+{
+  const LptRestriction *restriction = lpt_config_restriction (config, node);
+
+  return config->quant_rules == LPT_QUANT_RULES_LITERT &&
+         (restriction == NULL || !lpt_restriction_is_never (restriction));
+}
+
+/* Does it read such codes? */
+static gboolean
+is_hybrid (const LptNode *node)
+{
+  const LptNode *data = node->n_in > 0 && node->in[0].value != NULL ? node->in[0].value->producer : NULL;
+
+  return data != NULL && data->op == LPT_OP_DYNAMIC_QUANTIZE && LPT_ATTRS (data, LptDynamicQuantizeAttrs)->litert;
+}
+
 char *
 lpt_config_node_breach (const LptConfig *config,
                         LptNode         *node)
 {
   g_autofree LptCode *codes = codes_of (node);
+
+  if (is_hybrid (node) && lpt_config_takes_hybrid (config, node))
+    return NULL;
 
   return lpt_config_breach (config, node, codes, node->n_in);
 }
@@ -422,7 +445,8 @@ check_graph (const LptConfig *config,
 
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         check_graph (config, lpt_node_body (node, k), list);
-      hold (&breaches, config, node, codes, node->n_in);
+      if (!is_hybrid (node) || !lpt_config_takes_hybrid (config, node))
+        hold (&breaches, config, node, codes, node->n_in);
       for (k = 0; k < texts->len; k++)
         {
           LptViolation *violation = g_new (LptViolation, 1);

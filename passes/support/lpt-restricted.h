@@ -38,4 +38,8 @@ const char *lpt_config_disabled_pass (const LptConfig *config, LptOp op);
 /* Types that the restriction of @node leaves for @port; FALSE: it says nothing about it. */
 gboolean  lpt_config_port_types     (const LptConfig *config, LptNode *node, guint port, LptTypeList *types);
 
+/* Does the target have operators that take real data beside the codes of @node's weights, and round it by rows when it
+ * is there, as TensorFlow Lite does? What restrictions say of data does not concern them, but for "never". */
+gboolean lpt_config_takes_hybrid (const LptConfig *config, LptNode *node);
+
 #endif

@@ -216,6 +216,78 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "%v = Const {#(20*20)} : f32[20,20,1,1]\n"
     "%y = Convolution(%b, %v) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[2,20,9,11]\n"
     "Result(%y)\n" },
+  { "litert-rows", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[7,3,300]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, litert=true} : u8[7,3,300] q{scale=1}, f32[7,3,1], u8[7,3,1] q{scale=1}\n"
+    "%p = DynamicQuantize(%x) {axis=-1, symmetric=true, litert=true}"
+    " : i8[7,3,300] q{scale=1}, f32[7,3,1], i8[7,3,1] q{scale=1}\n"
+    "%w = Const {$(70*300)} : i8[70,300] q{scale=1}\n"
+    "%s = Const {#(70)} : f32[70,1]\n"
+    "%b = Const {#(70)} : f32[70]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, _, %b, %q.2) {block=256} : f32[7,3,70]\n"
+    "%z = BlockMatMul(%p, %w, %p.1, %s) {block=128} : f32[7,3,70]\n"
+    "Result(%y)\n"
+    "Result(%z)\n" },
+  { "litert-nibbles", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[2,96]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, litert=true}"
+    " : i8[2,96] q{scale=1}, f32[2,1], i8[2,1] q{scale=1}\n"
+    "%w = Const {^(130*96)} : u4[130,96] q{scale=1}\n"
+    "%s = Const {#(130*3)} : f32[130,3]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s) {block=32} : f32[2,130]\n"
+    "Result(%y)\n" },
+  { "litert-parts", LPT_OP_DYNAMIC_QUANTIZE,
+    "%x = Parameter : f32[2,200,300]\n"
+    "%q = DynamicQuantize(%x) {axis=1, litert=true} : u8[2,200,300] q{scale=1}, f32[2,1,1], u8[2,1,1] q{scale=1}\n"
+    "Result(%q)\n"
+    "Result(%q.1)\n"
+    "Result(%q.2)\n" },
+  { "litert-images", LPT_OP_CONVOLUTION,
+    "%x = Parameter : f32[3,3,9,11]\n"
+    "%q = DynamicQuantize(%x) {axis=1, litert=true} : u8[3,3,9,11] q{scale=1}, f32[3,1,1,1], u8[3,1,1,1] q{scale=1}\n"
+    "%w = Const {$(20*3*3*3)} : i8[20,3,3,3] q{scale=1}\n"
+    "%a = Convolution(%q, %w, _, %q.2) {strides=[2,1], pads_begin=[1,2], pads_end=[1,1], dilations=[1,1]}"
+    " #{relaxed} : i32[3,20,5,12] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[3,20,5,12]\n"
+    "%s = Const {#(20)} : f32[20,1,1]\n"
+    "%f = Multiply(%q.1, %s) : f32[3,20,1,1]\n"
+    "%y = Multiply(%c, %f) : f32[3,20,5,12]\n"
+    "%r = Relu(%y) : f32[3,20,5,12]\n"
+    "%n = DynamicQuantize(%r) {axis=1, litert=true} : u8[3,20,5,12] q{scale=1}, f32[3,1,1,1], u8[3,1,1,1] q{scale=1}\n"
+    "%v = Const {$(20*9)} : i8[20,1,1,3,3] q{scale=1}\n"
+    "%d = GroupConvolution(%n, %v, _, %n.2) {strides=[1,1], pads_begin=[1,1], pads_end=[1,1], dilations=[1,1]}"
+    " #{relaxed} : i32[3,20,5,12] q{scale=1}\n"
+    "%e = Dequantize(%d) : f32[3,20,5,12]\n"
+    "%g = Multiply(%n.1, %s) : f32[3,20,1,1]\n"
+    "%z = Multiply(%e, %g) : f32[3,20,5,12]\n"
+    "Result(%z)\n" },
+  { "litert-one-channel", LPT_OP_CONVOLUTION,
+    "%x = Parameter : f32[4,5,6,6]\n"
+    "%q = DynamicQuantize(%x) {axis=1, symmetric=true, litert=true}"
+    " : i8[4,5,6,6] q{scale=1}, f32[4,1,1,1], i8[4,1,1,1] q{scale=1}\n"
+    "%w = Const {$(5)} : i8[1,5,1,1] q{scale=1}\n"
+    "%a = Convolution(%q, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}"
+    " #{relaxed} : i32[4,1,6,6] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[4,1,6,6]\n"
+    "%y = Multiply(%c, %q.1) : f32[4,1,6,6]\n"
+    "%u = Const {$(4*5)} : i8[4,5,1,1] q{scale=1}\n"
+    "%b = Convolution(%q, %u) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]}"
+    " #{relaxed} : i32[4,4,6,6] q{scale=1}\n"
+    "%d = Dequantize(%b) : f32[4,4,6,6]\n"
+    "%z = Multiply(%d, %q.1) : f32[4,4,6,6]\n"
+    "Result(%y)\n"
+    "Result(%z)\n" },
+  { "litert-transposed", LPT_OP_CONVOLUTION_BACKPROP_DATA,
+    "%x = Parameter : f32[2,20,5,6]\n"
+    "%q = DynamicQuantize(%x) {axis=1, litert=true} : u8[2,20,5,6] q{scale=1}, f32[2,1,1,1], u8[2,1,1,1] q{scale=1}\n"
+    "%w = Const {$(20*18*3*2)} : i8[20,18,3,2] q{scale=1, zp=-3}\n"
+    "%a = ConvolutionBackpropData(%q, %w, _, _, %q.2)"
+    " {strides=[2,3], pads_begin=[1,0], pads_end=[0,1], dilations=[1,1]} #{relaxed} : i32[2,18,10,16] q{scale=1}\n"
+    "%c = Dequantize(%a) : f32[2,18,10,16]\n"
+    "%s = Const {#(18)} : f32[18,1,1]\n"
+    "%f = Multiply(%q.1, %s) : f32[2,18,1,1]\n"
+    "%y = Multiply(%c, %f) : f32[2,18,10,16]\n"
+    "Result(%y)\n" },
   { "symmetric", LPT_OP_CONVOLUTION,
     "%x = Parameter : f32[2,3,40,300]\n"
     "%q = DynamicQuantize(%x) {symmetric=true} : i8[2,3,40,300] q{scale=1}, f32[], i8[] q{scale=1}\n"
@@ -277,6 +349,44 @@ test_definition (void)
       }
 }
 
+/* Codes, steps and zero points as TensorFlow Lite finds them: their values are what DynamicFakeQuantize gives. */
+static void
+test_litert (void)
+{
+  static const double x[16] = { 1, 2, 3, -1, 5, 5, 5, 5, 0, 0, 0, 0, -3.5, 0.013725, 2.5, -0.5 };
+  static const guint8 codes[16] = { 128, 191, 255, 0, 255, 255, 255, 255, 128, 128, 128, 128, 0, 150, 255, 128 };
+  const LptShape shape = { 2, { 4, 4 } };
+  g_autoptr (LptGraph) graph = fast_case_graph (
+      "%x = Parameter : f32[4,4]\n"
+      "%q = DynamicQuantize(%x) {axis=1, litert=true} : u8[4,4] q{scale=1}, f32[4,1], u8[4,1] q{scale=1}\n"
+      "%p = DynamicQuantize(%x) {axis=1, symmetric=true, litert=true}"
+      " : i8[4,4] q{scale=1}, f32[4,1], i8[4,1] q{scale=1}\n"
+      "%f = DynamicFakeQuantize(%x) {axis=1, symmetric=false} : f32[4,4]\n"
+      "%g = DynamicFakeQuantize(%x) {axis=1} : f32[4,4]\n"
+      "Result(%q)\nResult(%q.1)\nResult(%q.2)\nResult(%f)\nResult(%p)\nResult(%p.1)\nResult(%g)\n", "litert");
+
+  for (guint flags = 0; flags <= 1; flags++)
+    {
+      g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+      g_autoptr (GPtrArray) y = NULL;
+
+      g_ptr_array_add (inputs, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, x, NULL));
+      y = fast_run (graph, flags ? LPT_PLAN_REFERENCE : 0, 1, inputs);
+      for (guint i = 0; i < 16; i++)
+        {
+          const float code = (float) lpt_tensor_get_f64 (y->pdata[0], i);
+          const float scale = (float) lpt_tensor_get_f64 (y->pdata[1], i / 4);
+          const float zero = (float) lpt_tensor_get_f64 (y->pdata[2], i / 4);
+          const float step = (float) lpt_tensor_get_f64 (y->pdata[5], i / 4);
+          const float around = (float) lpt_tensor_get_f64 (y->pdata[4], i) * step;
+
+          g_assert_cmpfloat (code, ==, codes[i]);
+          g_assert_cmpfloat (scale * (code - zero), ==, (float) lpt_tensor_get_f64 (y->pdata[3], i));
+          g_assert_cmpfloat (around, ==, (float) lpt_tensor_get_f64 (y->pdata[6], i));
+        }
+    }
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -291,6 +401,7 @@ main (int   argc,
       g_test_add_data_func (path, GUINT_TO_POINTER (i), test_case);
     }
   g_test_add_func ("/fast-dynamic/definition", test_definition);
+  g_test_add_func ("/fast-dynamic/litert", test_litert);
 
   return g_test_run ();
 }

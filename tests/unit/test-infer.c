@@ -400,6 +400,11 @@ static const Row rows[] =
   { X ("u8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,3]\n%t = Parameter : f32[9,1]\n%z = Parameter : u8[2,1]\n"
     "%o = BlockMatMul(%x, %y, %s, %t, _, _, %z) {block=32}",
     "!the zero points of the left side do not fit its rows and blocks" },
+  { X ("u8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,1]\n%t = Parameter : f32[9,1]\n%z = Parameter : u8[2,1]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t, _, _, %z) {block=32}", "f32[2,9]" },
+  { X ("u8[2,70]") Y ("i8[9,70]") "%s = Parameter : f32[2,1]\n%t = Parameter : f32[9,1]\n%z = Parameter : u8[2,3]\n"
+    "%o = BlockMatMul(%x, %y, %s, %t, _, _, %z) {block=32}",
+    "!the zero points of the left side do not fit its rows and blocks" },
   { X ("i8[2,70]") Y ("i8[9,71]") "%s = Parameter : f32[2,3]\n%t = Parameter : f32[9,3]\n"
     "%o = BlockMatMul(%x, %y, %s, %t) {block=32}", "!the codes do not multiply" },
   { X ("i8[2,5]") Y ("i8[12,5]") "%t = Parameter : i8[12,3]\n%s = Parameter : i16[2,36]\n%o = LiteSVDF(%x, %y, %t, _, %s) {rank=2}", "i8[2,6], i16[2,36]" },

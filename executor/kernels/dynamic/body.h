@@ -205,19 +205,37 @@ round_away (V v)
   return (V) ((I) (whole + up - down) | ((I) v & INT32_MIN));
 }
 
+/* The codes of @x as numbers. */
+INLINE V
+away_codes (V x, const LptDynamicRound *p)
+{
+  const V least = splat (p->least), most = splat (127.0f);
+  V v = splat (p->add) + x * splat (p->inverse);
+
+  v = where_less (least, v, v, least);
+  v = where_less (v, most, v, most);
+  return round_away (v);
+}
+
 void
 LPT_FN (lpt_dynamic_round) (size_t n, const float *x, const LptDynamicRound *p, float *y)
 {
-  const V least = splat (p->least), most = splat (127.0f);
-
   for (size_t i = 0; i < n; i += WIDTH)
     {
       const size_t left = n - i < WIDTH ? n - i : WIDTH;
-      V v = splat (p->add) + load (x + i, left, 0) * splat (p->inverse);
 
-      v = where_less (least, v, v, least);
-      v = where_less (v, most, v, most);
-      store (y + i, splat (p->scale) * (round_away (v) - splat (p->less)), left);
+      store (y + i, splat (p->scale) * (away_codes (load (x + i, left, 0), p) - splat (p->less)), left);
+    }
+}
+
+void
+LPT_FN (lpt_dynamic_encode) (size_t n, const float *x, const LptDynamicRound *p, uint8_t *codes)
+{
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+
+      put_codes (away_codes (load (x + i, left, 0), p), -128.0f, 127.0f, 128, left, codes + i);
     }
 }
 

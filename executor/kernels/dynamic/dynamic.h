@@ -88,6 +88,8 @@ typedef struct {
   void      (*rest)    (size_t n, const float *x, const uint8_t *codes, float scale, float zero, uint8_t *rest);
   /* A NaN is the lowest code. */
   void      (*round)   (size_t n, const float *x, const LptDynamicRound *p, float *y);
+  /* The codes in `round', 128 added. */
+  void      (*encode)  (size_t n, const float *x, const LptDynamicRound *p, uint8_t *codes);
   void      (*combine) (const LptDynamicBlock *b);
   /* What follows the sums, to rows of n results. */
   void      (*finish)  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo);
@@ -105,6 +107,7 @@ typedef struct {
   void lpt_dynamic_rest__##isa    (size_t n, const float *x, const uint8_t *codes, float scale, float zero,          \
                                    uint8_t *rest);                                                                   \
   void lpt_dynamic_round__##isa   (size_t n, const float *x, const LptDynamicRound *p, float *y); \
+  void lpt_dynamic_encode__##isa  (size_t n, const float *x, const LptDynamicRound *p, uint8_t *codes); \
   void lpt_dynamic_combine__##isa (const LptDynamicBlock *b);                        \
   void lpt_dynamic_finish__##isa  (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo); \
   void lpt_dynamic_nibble_row__##isa (const LptNibbleRow *r);                        \

@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-writer.h"
 #include "ir/lpt-memory.h"
+#include "passes/lower/raise-rounded.h"
 #include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-body.h>
@@ -332,9 +333,14 @@ lpt_onnx_serialise (LptGraph         *graph,
                     LptOnnxSaveFlags  flags,
                     GError          **error)
 {
-  LptOnnxWriter w = { .graph = graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0, .opset = needed_opset (graph) };
+  g_autoptr (LptGraph) spelled = lpt_graph_has_rounded (graph) ? lpt_graph_copy (graph) : NULL;
+  LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
+
+  if (spelled != NULL && !lpt_graph_raise_rounded (spelled, error))
+    return NULL;
+  w.opset = needed_opset (w.graph);
 
   w.memory = g_ptr_array_new_with_free_func (g_free);
   w.tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);

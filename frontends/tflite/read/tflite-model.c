@@ -15,6 +15,7 @@
 #include "frontends/tflite/tflite-origin.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
+#include "passes/lower/weight-only.h"
 #include "passes/lower/unlower.h"
 
 #include <lpt/lpt-tflite.h>
@@ -363,7 +364,7 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
     {
       graph->lowered = TRUE;
       graph->requant = g_strdup ("litert");
-      if (!lpt_graph_unlower_refused (graph, error))
+      if (!lpt_graph_unlower_refused (graph, error) || !lpt_graph_lower_rounded (graph, error))
         return NULL;
     }
   /* The other subgraphs are other graphs: what is written from them begins elsewhere. */

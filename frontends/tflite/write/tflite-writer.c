@@ -14,6 +14,7 @@
 #include "frontends/tflite/tflite-type-bits.h"
 #include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-memory.h"
+#include "passes/lower/raise-rounded.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
@@ -271,7 +272,8 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
-  if (!lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error) || !lpt_tfl_w_fold (copy, error))
+  if (!lpt_graph_raise_rounded (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
+      || !lpt_tfl_w_fold (copy, error))
     return NULL;
   w.graphs = g_ptr_array_new_with_free_func (free_graph);
   w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
