@@ -270,7 +270,7 @@ rewrite (LptRewriter *rw,
   if (problem == NULL && constant)
     coded = code_of (&dq, fill, &fill);
   if (problem == NULL && !coded && lpt_dtype_is_low (dq.data->dtype) &&
-      (fill != (double) (gint64) fill || fill < lpt_dtype_min (dq.data->dtype) ||
+      (fill != rint (fill) || fill < lpt_dtype_min (dq.data->dtype) ||
        fill > lpt_dtype_max (dq.data->dtype)))
     problem = "its pad value is no integer of the data's type";
   if (problem == NULL && dq.subtract != NULL)

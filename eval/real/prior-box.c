@@ -120,13 +120,13 @@ add_dense (Boxes *boxes,
            float  half_w,
            float  half_h)
 {
-  gint64 whole = (gint64) size, shift = (gint64) (size / (float) density), r, c;
+  const float half = truncf (truncf (size) / 2), shift = truncf (size / (float) density);
+  gint64 r, c;
   float *from = boxes->to;
 
   for (r = 0; r < density; r++)
     for (c = 0; c < density; c++)
-      add_box (boxes, cx - (float) (whole / 2) + (float) shift / 2 + (float) (c * shift),
-               cy - (float) (whole / 2) + (float) shift / 2 + (float) (r * shift), half_w, half_h);
+      add_box (boxes, cx - half + shift / 2 + (float) c * shift, cy - half + shift / 2 + (float) r * shift, half_w, half_h);
   for (; from < boxes->to; from++)
     *from = CLAMP (*from, 0, 1);
 }
@@ -161,7 +161,7 @@ add_fixed (Boxes                  *boxes,
         }
       if (a->fixed_ratio.n > 0)
         continue;
-      add_dense (boxes, cx, cy, size, density, (float) (gint64) size / 2, (float) (gint64) size / 2);
+      add_dense (boxes, cx, cy, size, density, truncf (size) / 2, truncf (size) / 2);
       for (r = 0; r < ratios->len; r++)
         {
           float ratio = g_array_index (ratios, float, r), root = sqrtf (ratio);
