@@ -7,6 +7,8 @@
  *   attention         Q K^T and the product with V
  *   recurrent cell    each gate of each output sums over the data and over the state; all steps, all directions
  *
+ * A graph whose inputs have an open first axis, and no other that is open, is counted for one sample: that axis is one.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -99,4 +101,53 @@ lpt_node_macs_for (const LptNode  *node,
     return product (y, 0) * last (x);
 
   return lpt_weighted_view (node, &view) ? macs_of_convolution (&view, x, w, y) : macs_of_attention (x, w, y);
+}
+
+gboolean
+lpt_graph_counts_samples (const LptGraph *graph)
+{
+  gboolean open = FALSE;
+
+  for (guint i = 0; i < graph->parameters->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (graph->parameters, i);
+      const LptShape *shape = &node->out[0].shape;
+
+      for (gint d = 0; d < shape->rank; d++)
+        if (shape->dims[d] == LPT_DYNAMIC && d > 0)
+          return FALSE;
+      if (shape->rank == LPT_DYNAMIC)
+        return FALSE;
+      open = open || (shape->rank > 0 && shape->dims[0] == LPT_DYNAMIC);
+    }
+
+  return open;
+}
+
+/* @shape, its open first axis as one where @sample. */
+static LptShape
+sized (const LptShape *shape,
+       gboolean        sample)
+{
+  LptShape sized = *shape;
+
+  if (sample && sized.rank > 0 && sized.dims[0] == LPT_DYNAMIC)
+    sized.dims[0] = 1;
+
+  return sized;
+}
+
+gint64
+lpt_node_macs (const LptNode *node)
+{
+  const gboolean sample = lpt_graph_counts_samples (node->graph);
+  LptShape x, w, y;
+
+  if (node->n_in < 2 || node->in[0].value == NULL || node->in[1].value == NULL || node->n_out < 1)
+    return 0;
+  x = sized (&node->in[0].value->shape, sample);
+  w = sized (&node->in[1].value->shape, sample);
+  y = sized (&node->out[0].shape, sample);
+
+  return lpt_node_macs_for (node, &x, &w, &y);
 }

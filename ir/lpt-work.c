@@ -222,9 +222,7 @@ lpt_graph_macs (LptGraph *graph,
         continue;
       for (k = 0; k < lpt_node_n_bodies (node); k++)
         unknown += lpt_graph_macs (lpt_node_body (node, k), macs);
-      if (node->n_in < 2 || node->in[0].value == NULL || node->in[1].value == NULL || node->n_out < 1)
-        continue;
-      n = lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape);
+      n = lpt_node_macs (node);
       if (n < 0)
         unknown++;
       else
@@ -246,7 +244,7 @@ lpt_graph_macs_line (LptGraph *graph)
 
   for (i = 0; i < LPT_N_DTYPES; i++)
     sum += (double) macs[i];
-  g_string_append_printf (line, "%.3f MMAC", sum / 1e6);
+  g_string_append_printf (line, "%.3f MMAC%s", sum / 1e6, lpt_graph_counts_samples (graph) ? " a sample" : "");
   for (i = 0; i < LPT_N_DTYPES; i++)
     if (macs[i] > 0)
       {

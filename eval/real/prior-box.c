@@ -126,7 +126,8 @@ add_dense (Boxes *boxes,
 
   for (r = 0; r < density; r++)
     for (c = 0; c < density; c++)
-      add_box (boxes, cx - half + shift / 2 + (float) c * shift, cy - half + shift / 2 + (float) r * shift, half_w, half_h);
+      add_box (boxes, cx - half + shift / 2 + (float) c * shift, cy - half + shift / 2 + (float) r * shift, half_w,
+               half_h);
   for (; from < boxes->to; from++)
     *from = CLAMP (*from, 0, 1);
 }

@@ -46,10 +46,16 @@ LPT_EXPORT guint    lpt_node_recurrent_gates   (const LptNode *node);
  * recurrent cells; 0 for others, -1 where a length is not known. */
 LPT_EXPORT gint64   lpt_node_macs_for (const LptNode *node, const LptShape *x, const LptShape *w, const LptShape *y);
 
-/* Multiply-accumulates of one run by element type into @macs[LPT_N_DTYPES], what is computed from constants alone left
- * out; bodies count once. Returns the number of products of unknown size. */
+/* Is the length of the first axis of an input open, and no other? Then multiply-accumulates are those of one sample. */
+LPT_EXPORT gboolean lpt_graph_counts_samples (const LptGraph *graph);
+/* Of a node as it stands: one sample's, where the graph is counted so; 0 or -1 as lpt_node_macs_for(). */
+LPT_EXPORT gint64   lpt_node_macs     (const LptNode *node);
+
+/* Multiply-accumulates of one run, or one sample (lpt_graph_counts_samples()), by element type into
+ * @macs[LPT_N_DTYPES], what is computed from constants alone left out; bodies count once. Returns the number of products
+ * of unknown size. */
 LPT_EXPORT guint    lpt_graph_macs    (LptGraph *graph, gint64 *macs);
-/* The same as a line: "12.345 MMAC: 95.3 % u8, 4.7 % f32" (transfer full). */
+/* The same as a line: "12.345 MMAC: 95.3 % u8, 4.7 % f32", "12.345 MMAC a sample: ..." (transfer full). */
 LPT_EXPORT char    *lpt_graph_macs_line (LptGraph *graph);
 
 G_END_DECLS

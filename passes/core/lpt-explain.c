@@ -447,13 +447,7 @@ macs_of (const GArray *live)
   gint64 sum = 0;
 
   for (guint i = 0; live != NULL && i < live->len; i++)
-    {
-      const LptNode *node = g_array_index (live, Live, i).node;
-
-      if (node->n_in >= 2 && node->in[0].value != NULL && node->in[1].value != NULL && node->n_out > 0)
-        sum += MAX (lpt_node_macs_for (node, &node->in[0].value->shape, &node->in[1].value->shape, &node->out[0].shape),
-                    0);
-    }
+    sum += MAX (lpt_node_macs (g_array_index (live, Live, i).node), 0);
 
   return sum;
 }

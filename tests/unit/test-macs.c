@@ -76,17 +76,24 @@ test_counts (gconstpointer data)
     }
 }
 
-/* A number of rows that is not known: said, not guessed. */
+/* An open first axis counts as one sample, another is not guessed. */
 static void
 test_unknown (void)
 {
+  static const Case product = { "matmul", NULL, { "[5,4]" }, "MatMul(%x, %c0)", 0 };
+  static const struct { const char *x; guint unknown; gint64 rows; } open[] =
+    { { "[?,5]", 0, 1 }, { "[2,?,5]", 1, 0 }, { "[?,?,5]", 1, 0 }, { "[?,3,5]", 0, 3 } };
   g_autoptr (GError) error = NULL;
-  g_autofree char *text = text_of (&cases[0], "[?,5]");
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-  gint64 macs[LPT_N_DTYPES] = { 0 };
-  g_assert_no_error (error);
-  g_assert_cmpuint (lpt_graph_macs (graph, macs), ==, 1);
-  g_assert_cmpint (macs[LPT_DTYPE_F32], ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (open); i++)
+    {
+      g_autofree char *text = text_of (&product, open[i].x);
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      gint64 macs[LPT_N_DTYPES] = { 0 };
+      g_assert_no_error (error);
+      g_assert_cmpuint (lpt_graph_macs (graph, macs), ==, open[i].unknown);
+      g_assert_cmpint (macs[LPT_DTYPE_F32], ==, open[i].rows * 5 * 4);
+      g_assert_true (lpt_graph_counts_samples (graph) == (open[i].unknown == 0));
+    }
 }
 
 int
