@@ -52,8 +52,8 @@ LPT_EXPORT gboolean lpt_graph_counts_samples (const LptGraph *graph);
 LPT_EXPORT gint64   lpt_node_macs     (const LptNode *node);
 
 /* Multiply-accumulates of one run, or one sample (lpt_graph_counts_samples()), by element type into
- * @macs[LPT_N_DTYPES], what is computed from constants alone left out; bodies count once. Returns the number of products
- * of unknown size. */
+ * @macs[LPT_N_DTYPES], what is computed from constants alone left out; bodies count once. Returns the number of
+ * products of unknown size. */
 LPT_EXPORT guint    lpt_graph_macs    (LptGraph *graph, gint64 *macs);
 /* The same as a line: "12.345 MMAC: 95.3 % u8, 4.7 % f32", "12.345 MMAC a sample: ..." (transfer full). */
 LPT_EXPORT char    *lpt_graph_macs_line (LptGraph *graph);
