@@ -1,5 +1,5 @@
-/* lpt-trip-places.h - where the trips of a loop read and write (slice-trips.c), and states that come back in pieces
- * (lpt-trip-places.c)
+/* lpt-trip-places.h - where the trips of a loop read and write (slice-trips.c), how they are followed
+ * (lpt-trip-counts.c), and states that come back in pieces (lpt-trip-places.c)
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,6 +41,16 @@ gboolean           lpt_trips_one_scale   (const LptValue *a, const LptValue *b);
 /* Parts along @axis, from the front or, @step below 0, from the end, are what parameter @i becomes. FALSE: it comes out
  * in other ways, too. */
 gboolean           lpt_trips_join        (LptTripLoop *loop, guint i, LptValue *part, gint axis, gint64 step);
+
+/* --- lpt-trip-counts.c --- */
+
+/* What goes in as @value, where it is known: a constant, or a few integers that follow from shapes (transfer full). */
+LptTensor         *lpt_trips_known_input   (LptValue *value);
+/* Numbers that go into the first trip, and that of the trip: in now and number. */
+void               lpt_trips_find_counters (LptTripLoop *loop);
+/* Through all trips: where places lie, what counters are behind the last one; the loop says how many there are. FALSE:
+ * they are not known, or too many. */
+gboolean           lpt_trips_follow        (LptTripLoop *loop);
 
 /* --- lpt-trip-places.c --- */
 

@@ -5,13 +5,13 @@
  *     =>  y, joined = Loop n times: x = slice of X, h = ..., joined h
  *
  * That is how WHILE of TensorFlow Lite goes through sequences; y may also be Concat (y[.. i], h, y[i + 1 ..]). The
- * numbers that trips count with are followed through all of them before the loop runs. What a trip leaves as it was is
- * no state; a constant that goes in unchanged is one in the body, where weights are packed; of what only counts the
- * last number is left. Moves only: the same bytes.
+ * numbers that trips count with are followed through all of them before the loop runs, and so is the condition that
+ * another trip follows. What a trip leaves as it was is no state; a constant that goes in unchanged is one in the body,
+ * where weights are packed; of what only counts the last number is left. Moves only: the same bytes.
  *
- * Left alone: loops whose trips cannot be counted, or are more than MAX_TRIPS; places that do not lie evenly, or parts
- * that leave some of what was there, or are read again in the loop; several quantizations along an axis. The graph is
- * the program's own.
+ * Left alone: loops whose trips cannot be counted, or are too many (lpt-trip-counts.c); places that do not lie evenly,
+ * or parts that leave some of what was there, or are read again in the loop; several quantizations along an axis. The
+ * graph is the program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,10 +24,6 @@
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
 #include "ir/scalar/lpt-loop.h"
-
-#define MAX_TRIPS 4096
-/* Elements of what counts. */
-#define MAX_COUNTERS 16
 
 LptValue *
 lpt_trips_parameter (const LptTripLoop *loop, guint i)
@@ -108,7 +104,20 @@ unchanged (const LptTripLoop *loop,
 
 /* --- trips, one after the other --- */
 
-/* A constant that goes in unchanged is one of the body; what comes out of the loop stays the parameter. */
+static void
+drop_identities (LptTripLoop *loop)
+{
+  for (guint i = 0; i < loop->body->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (loop->body->nodes, i);
+
+      if (node->op == LPT_OP_IDENTITY && lpt_quant_equal (node->out[0].quant, lpt_node_in (node, 0)->quant) &&
+          node->out[0].dtype == lpt_node_in (node, 0)->dtype)
+        lpt_value_replace (&node->out[0], lpt_node_in (node, 0), NULL);
+    }
+}
+
+/* What is known and goes in unchanged is a constant of the body; what comes out of the loop stays the parameter. */
 static void
 settle_constants (LptTripLoop *loop)
 {
@@ -117,127 +126,20 @@ settle_constants (LptTripLoop *loop)
   for (i = 0; i < loop->n; i++)
     {
       LptValue *value = lpt_trips_parameter (loop, i), *from, *constant;
+      g_autoptr (LptTensor) known = NULL;
 
       if (unchanged (loop, value) < 0)
         continue;
       from = lpt_node_in (loop->node, (guint) lpt_trips_port (loop, i)->external);
-      if (from == NULL || from->producer->data == NULL || from->dtype != value->dtype ||
-          !lpt_quant_equal (from->quant, value->quant))
+      if (from == NULL || from->dtype != value->dtype || !lpt_quant_equal (from->quant, value->quant) ||
+          (known = lpt_trips_known_input (from)) == NULL)
         continue;
-      constant = lpt_node_out (lpt_graph_add_const (loop->body, value->producer->name, from->producer->data));
+      constant = lpt_node_out (lpt_graph_add_const (loop->body, value->producer->name, known));
       lpt_value_set_quant (constant, value->quant);
       lpt_value_replace (value, constant, NULL);
       for (k = 0; k < loop->body->results->len; k++)
         if (lpt_trips_result (loop, k) == constant)
           lpt_node_set_input (g_ptr_array_index (loop->body->results, k), 0, value);
-    }
-}
-
-/* @number as a tensor like @value (transfer full). */
-static LptTensor *
-number_like (const LptValue *value,
-             gint64          number)
-{
-  gint64 count;
-
-  return lpt_shape_is_static (&value->shape) && lpt_shape_count (&value->shape, &count) && count == 1
-         ? lpt_tensor_from_f64 (value->dtype, &value->shape, &(double) { (double) number }, NULL) : NULL;
-}
-
-/* Numbers that go into the first trip, and that of the trip. */
-static void
-find_counters (LptTripLoop *loop)
-{
-  guint i;
-
-  for (i = 0; i < loop->n; i++)
-    {
-      const LptBodyPort *port = lpt_trips_port (loop, i);
-      const LptValue *value = lpt_trips_parameter (loop, i);
-      LptValue *from = port != NULL && port->external >= 0 && !port->sliced
-                       ? lpt_node_in (loop->node, (guint) port->external) : NULL;
-      LptTensor *data = from != NULL ? from->producer->data : NULL;
-
-      if (port != NULL && port->purpose == LPT_PORT_ITERATION)
-        loop->now[i] = number_like (value, 0);
-      else if (data != NULL && lpt_trips_edge (loop, i) != NULL && lpt_dtype_is_integer (value->dtype) &&
-               value->quant == NULL && lpt_tensor_dtype (data) == value->dtype &&
-               lpt_tensor_count (data) <= MAX_COUNTERS)
-        loop->now[i] = lpt_tensor_ref (data);
-      loop->number[i] = loop->now[i] != NULL && lpt_tensor_count (loop->now[i]) == 1 &&
-                        lpt_tensor_get_i64 (loop->now[i], 0) == 0;
-    }
-}
-
-/* What @value is in the trip whose numbers the parameters have (transfer full); NULL: nobody knows. */
-static LptTensor *
-evaluate (const LptTripLoop *loop,
-          LptValue          *value)
-{
-  LptTensor *tensor;
-  guint i;
-
-  /* For that long the counters are constants. */
-  for (i = 0; i < loop->n; i++)
-    lpt_trips_parameter (loop, i)->producer->data = loop->now[i];
-  tensor = lpt_value_evaluate (value);
-  for (i = 0; i < loop->n; i++)
-    lpt_trips_parameter (loop, i)->producer->data = NULL;
-
-  return tensor;
-}
-
-/* The numbers of the next trip, @trip. */
-static void
-count_on (LptTripLoop *loop,
-          gint64       trip)
-{
-  g_autofree LptTensor **next = g_new0 (LptTensor *, loop->n + 1);
-  guint i;
-
-  for (i = 0; i < loop->n; i++)
-    if (loop->now[i] != NULL)
-      next[i] = lpt_trips_edge (loop, i) != NULL
-                ? evaluate (loop, lpt_trips_result (loop, lpt_trips_edge (loop, i)->result))
-                : number_like (lpt_trips_parameter (loop, i), trip);
-  for (i = 0; i < loop->n; i++)
-    {
-      if (loop->now[i] == NULL)
-        continue;
-      if (next[i] != NULL && !lpt_shape_equal (lpt_tensor_shape (next[i]), lpt_tensor_shape (loop->now[i])))
-        g_clear_pointer (&next[i], lpt_tensor_unref);
-      lpt_tensor_unref (loop->now[i]);
-      loop->now[i] = next[i];
-      loop->number[i] = loop->number[i] && next[i] != NULL && lpt_tensor_get_i64 (next[i], 0) == trip;
-    }
-}
-
-/* Does @place lie where it should in @trip? */
-static void
-follow_place (const LptTripLoop *loop,
-              LptTripPlace      *place,
-              gint64             trip)
-{
-  g_autoptr (LptTensor) at = place->even ? evaluate (loop, lpt_node_in (place->node, place->operand)) : NULL;
-  guint k;
-
-  if (at == NULL || !lpt_dtype_is_integer (lpt_tensor_dtype (at)) || lpt_tensor_count (at) > LPT_MAX_RANK ||
-      (trip > 0 && lpt_tensor_count (at) != place->n))
-    {
-      place->even = FALSE;
-      return;
-    }
-  place->n = (guint) lpt_tensor_count (at);
-  for (k = 0; k < place->n; k++)
-    {
-      const gint64 is = lpt_tensor_get_i64 (at, k);
-
-      if (trip == 0)
-        place->base[k] = is;
-      else if (trip == 1)
-        place->step[k] = is - place->base[k];
-      else
-        place->even = place->even && is == place->base[k] + trip * place->step[k];
     }
 }
 
@@ -267,41 +169,6 @@ find_places (LptTripLoop *loop)
       if (node->op == LPT_OP_SLICE_SCATTER)
         lpt_trips_add_place (loop, node, 2);
     }
-}
-
-/* FALSE: its trips are not known, or too many. */
-static gboolean
-follow (LptTripLoop *loop)
-{
-  g_auto (LptInts) most = { 0 }, start = { 0 };
-  LptValue *limit = lpt_node_in (loop->node, 0), *begins = lpt_node_in (loop->node, 1);
-  gint64 trip;
-  guint k;
-
-  if (limit == NULL || !lpt_value_ints (limit, &most) || most.n != 1 || most.v[0] < 1 || most.v[0] > MAX_TRIPS ||
-      (begins != NULL && (!lpt_value_ints (begins, &start) || start.n != 1 || start.v[0] != 1)))
-    return FALSE;
-  for (k = 0; k < loop->map->inputs->len; k++)
-    if (g_array_index (loop->map->inputs, LptBodyPort, k).sliced)
-      return FALSE;
-  for (k = 0; k < loop->map->outputs->len; k++)
-    {
-      const LptBodyPort *port = &g_array_index (loop->map->outputs, LptBodyPort, k);
-      g_auto (LptInts) goes_on = { 0 };
-
-      if (port->purpose == LPT_PORT_CONDITION && (!lpt_value_ints (lpt_trips_result (loop, port->internal), &goes_on) ||
-                                                  goes_on.n != 1 || goes_on.v[0] != 1))
-        return FALSE;
-    }
-  loop->trips = most.v[0];
-  for (trip = 0; trip < loop->trips; trip++)
-    {
-      for (k = 0; k < loop->places->len; k++)
-        follow_place (loop, &g_array_index (loop->places, LptTripPlace, k), trip);
-      count_on (loop, trip + 1);
-    }
-
-  return TRUE;
 }
 
 /* --- what becomes of it --- */
@@ -511,12 +378,13 @@ slice_trips (LptTripLoop *loop)
 {
   guint k;
 
+  drop_identities (loop);
   settle_constants (loop);
   lpt_graph_sweep (loop->body);
-  find_counters (loop);
+  lpt_trips_find_counters (loop);
   find_places (loop);
   lpt_trips_find_rests (loop);
-  if (loop->places->len == 0 || !follow (loop))
+  if (loop->places->len == 0 || !lpt_trips_follow (loop))
     return;
   for (k = 0; k < loop->places->len; k++)
     {
@@ -553,7 +421,6 @@ lpt_program_slice_trips (LptProgram *program,
                          GError    **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  gboolean any = FALSE;
   guint i;
 
   if (order == NULL)
@@ -565,11 +432,9 @@ lpt_program_slice_trips (LptProgram *program,
       if (node->op != LPT_OP_LOOP || lpt_node_n_bodies (node) != 1)
         continue;
       slice_loop (node);
-      any = TRUE;
+      /* Lengths that depended on data may be known now, by which the next loop counts. */
+      lpt_graph_infer (program->graph, NULL);
     }
-  /* Lengths that depended on data may be known now. */
-  if (any)
-    lpt_graph_infer (program->graph, NULL);
 
   return TRUE;
 }
