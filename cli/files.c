@@ -5,7 +5,9 @@
 
 #include "cli/files.h"
 
+#include "cli/cmd.h"
 #include "cli/limits.h"
+#include "cli/progress.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -21,6 +23,13 @@ cmd_load (const char *path, GError **error)
   };
   LptGraph *graph = lpt_graph_load (path, &options, error);
   n_weights += graph != NULL && options.weights != NULL;
+  const char *remark = graph != NULL ? g_hash_table_lookup (graph->meta, LPT_META_REMARK) : NULL;
+  if (remark != NULL)
+    {
+      progress_end ();
+      cmd_note ("%s: %s", path, remark);
+      g_hash_table_remove (graph->meta, LPT_META_REMARK);
+    }
   return graph;
 }
 

@@ -125,6 +125,8 @@ struct _LptNode
 /* In an LptGraph's meta: tool, options and samples that a quantized model was made with; .onnx and .tflite keep it,
  * too. */
 #define LPT_META_QUANTIZED_BY "quantized_by"
+/* What a reader has to say of a file that it took all the same; programs show it and take it away. */
+#define LPT_META_REMARK "reader/remark"
 /* What keys begin with that say how images become inputs: "model_info/mean_values", ... (LptDataOptions.from_model). */
 #define LPT_META_MODEL_INFO "model_info/"
 

@@ -53,6 +53,19 @@ lpt_onnx_scope_free (LptOnnxScope *scope)
   g_free (scope);
 }
 
+/* Converters of training write a domain again, with another version: the last one counts, as for ONNX Runtime. */
+static void
+remark_versions (LptOnnxScope *scope,
+                 const char   *domain,
+                 gint64        before,
+                 gint64        version)
+{
+  g_hash_table_replace (scope->graph->meta, g_strdup (LPT_META_REMARK),
+                        g_strdup_printf ("domain \"%s\" is imported in versions %" G_GINT64_FORMAT " and %"
+                                         G_GINT64_FORMAT ": the last one, %" G_GINT64_FORMAT ", counts", domain,
+                                         before, version, version));
+}
+
 gboolean
 lpt_onnx_scope_opsets (LptOnnxScope              *scope,
                        Onnx__OperatorSetIdProto **imports,
@@ -66,18 +79,17 @@ lpt_onnx_scope_opsets (LptOnnxScope              *scope,
       const gint64 *before = g_hash_table_lookup (scope->opsets, domain);
       gint64 *version;
 
-      if (before != NULL && *before == imports[i]->version)
-        continue;
-      version = g_new (gint64, 1);
-      *version = imports[i]->version;
-      if (*version < 1 || before != NULL)
+      if (imports[i]->version < 1)
         {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has %s",
-                       i, domain, *version < 1 ? "no version" : "two versions");
-          g_free (version);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                       "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has no version", i, domain);
           return FALSE;
         }
-      g_hash_table_insert (scope->opsets, (gpointer) domain, version);
+      if (before != NULL && *before != imports[i]->version)
+        remark_versions (scope, domain, *before, imports[i]->version);
+      version = g_new (gint64, 1);
+      *version = imports[i]->version;
+      g_hash_table_replace (scope->opsets, (gpointer) domain, version);
     }
   return TRUE;
 }
