@@ -86,6 +86,8 @@ typedef enum
 } LptPowerRound;
 
 LPT_EXPORT gboolean lpt_dtype_is_small_float (LptDType dtype);    /* a float of 8 or 4 bits */
+/* Integers of 8 bits and fewer, and f4e2m1, whose numbers are halves of such: what weights stay until lowering. */
+LPT_EXPORT gboolean lpt_dtype_holds_codes (LptDType dtype);
 LPT_EXPORT double   lpt_float_decode (LptDType dtype, guint code);   /* a small float by its code */
 LPT_EXPORT guint    lpt_float_encode (LptDType dtype, double value, LptPowerRound round); /* half to even; overflow gives infinity, else NaN, else the largest */
 LPT_EXPORT double   lpt_float_max    (LptDType dtype);   /* largest finite value of a small float */

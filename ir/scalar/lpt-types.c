@@ -97,6 +97,12 @@ lpt_dtype_is_small_float (LptDType dtype)
   return dtypes[dtype].kind == LPT_KIND_FLOAT && dtypes[dtype].bits <= 8;
 }
 
+gboolean
+lpt_dtype_holds_codes (LptDType dtype)
+{
+  return dtype == LPT_DTYPE_F4E2M1 || (lpt_dtype_is_integer (dtype) && dtypes[dtype].bits <= 8);
+}
+
 double
 lpt_dtype_min (LptDType dtype)
 {

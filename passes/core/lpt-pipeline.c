@@ -295,7 +295,7 @@ lpt_graph_is_quantized (LptGraph *graph)
       if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || is_spelled_quantizer (node))
         return TRUE;
       if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) &&
-          lpt_dtype_is_integer (lpt_tensor_dtype (constant)) && lpt_dtype_bits (lpt_tensor_dtype (constant)) <= 8)
+          lpt_dtype_holds_codes (lpt_tensor_dtype (constant)))
         return TRUE;
       for (k = 0; k < node->n_out; k++)
         if (node->out[k].quant != NULL)

@@ -3,8 +3,9 @@
  *     Const (codes) -> [Reshape] -> [Reinterpret] -> Dequantize -> [Multiply (scales), Add or Subtract (numbers)]
  *     Const (codes) -> Convert -> [Subtract (zero points)] -> Multiply (scales)
  *
- * and behind these Convert, Reshape and a Transpose of the matrix. Scales and zero points are constants, or computed
- * from such, and broadcast to the codes in any way: where along a row they change is found by looking.
+ * and behind these Convert, Reshape and a Transpose of the matrix. Codes of 2 bits become ones of 4; twice a number of
+ * f4e2m1 is a whole one, 12 at most: codes of 8 bits with half the scale. Scales and zero points are constants, or
+ * computed from such, and broadcast to the codes in any way: where along a row they change is found by looking.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +82,26 @@ is_codes (LptTensor *tensor)
 {
   const LptDType dtype = tensor != NULL ? lpt_tensor_dtype (tensor) : LPT_DTYPE_UNDEFINED;
 
-  return dtype == LPT_DTYPE_I8 || dtype == LPT_DTYPE_U8 || dtype == LPT_DTYPE_I4 || dtype == LPT_DTYPE_U4;
+  return dtype != LPT_DTYPE_UNDEFINED && lpt_dtype_holds_codes (dtype);
+}
+
+/* @tensor as codes of 4 or 8 bits, each @unit of what it stands for (transfer full); NULL: no memory. */
+static LptTensor *
+codes_of (LptTensor *tensor,
+          float     *unit)
+{
+  const LptDType dtype = lpt_tensor_dtype (tensor);
+  g_autofree double *twice = NULL;
+
+  *unit = 1;
+  if (lpt_dtype_is_integer (dtype))
+    return lpt_dtype_bits (dtype) >= 4 ? lpt_tensor_ref (tensor)
+           : lpt_tensor_convert (tensor, lpt_dtype_min (dtype) < 0 ? LPT_DTYPE_I4 : LPT_DTYPE_U4, NULL);
+  *unit = 0.5f;
+  twice = lpt_tensor_to_f64 (tensor, NULL);
+  for (gint64 i = 0; twice != NULL && i < lpt_tensor_count (tensor); i++)
+    twice[i] *= 2;
+  return twice != NULL ? lpt_tensor_from_f64 (LPT_DTYPE_I8, lpt_tensor_shape (tensor), twice, NULL) : NULL;
 }
 
 /* The numbers of @value, broadcast to @shape; NULL: not constant, or they do not fit. */
@@ -116,6 +136,7 @@ read_dequantize (LptNode *node,
   LptNode *source = q->producer->op == LPT_OP_REINTERPRET ? lpt_node_src (q->producer, 0) : q->producer;
   gint64 inner = 1, count;
   gint axis = 0;
+  float unit;
 
   while (source->op == LPT_OP_RESHAPE && lpt_node_in (source, 0)->quant == NULL)
     source = lpt_node_src (source, 0);
@@ -123,7 +144,9 @@ read_dequantize (LptNode *node,
       (quant->n > 1 &&
        (!lpt_axis_normalize (quant->axis, q->shape.rank, &axis) || q->shape.dims[axis] != (gint64) quant->n)))
     return FALSE;
-  c->codes = lpt_tensor_ref (source->data);
+  c->codes = codes_of (source->data, &unit);
+  if (c->codes == NULL || unit != 1)      /* floats have no quantization */
+    return FALSE;
   count = lpt_tensor_count (c->codes);
   for (gint i = axis + 1; i < q->shape.rank; i++)
     inner *= q->shape.dims[i];
@@ -199,7 +222,8 @@ read_affine (LptNode *node,
 static LptNode *
 converted (LptNode *node)
 {
-  while (node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_in (node, 0)->dtype))
+  while (node->op == LPT_OP_CONVERT && lpt_dtype_is_real (lpt_node_in (node, 0)->dtype) &&
+         !is_codes (lpt_node_const_in (node, 0)))
     node = lpt_node_src (node, 0);
 
   return node;
@@ -213,6 +237,7 @@ read_product (LptNode *node,
   for (guint side = 0; side < 2; side++)
     {
       LptNode *inner = converted (lpt_node_src (node, side)), *difference = NULL;
+      float unit;
 
       if (inner->op == LPT_OP_SUBTRACT)
         {
@@ -222,9 +247,16 @@ read_product (LptNode *node,
       if (inner->op != LPT_OP_CONVERT || !is_codes (lpt_node_const_in (inner, 0)) ||
           lpt_node_in (inner, 0)->quant != NULL)
         continue;
-      c->codes = lpt_tensor_ref (lpt_node_const_in (inner, 0));
-      c->scale = spread (lpt_node_in (node, 1 - side), lpt_tensor_shape (c->codes));
-      c->zero = difference != NULL ? spread (lpt_node_in (difference, 1), lpt_tensor_shape (c->codes)) : NULL;
+      c->codes = codes_of (lpt_node_const_in (inner, 0), &unit);
+      c->scale = c->codes != NULL ? spread (lpt_node_in (node, 1 - side), lpt_tensor_shape (c->codes)) : NULL;
+      c->zero = c->scale != NULL && difference != NULL
+                    ? spread (lpt_node_in (difference, 1), lpt_tensor_shape (c->codes)) : NULL;
+      for (gint64 i = 0; unit != 1 && c->scale != NULL && i < lpt_tensor_count (c->codes); i++)
+        {
+          c->scale[i] *= unit;
+          if (c->zero != NULL)
+            c->zero[i] /= unit;
+        }
       return c->scale != NULL && (difference == NULL || c->zero != NULL);
     }
 

@@ -1,16 +1,17 @@
-/* weight-only.c - products of real data with weights of 4 or 8 bits run on integers
+/* weight-only.c - products of real data with weights of 2 to 8 bits run on integers
  *
  *     MatMul (x, weights)  =>  BlockMatMul (DynamicQuantize (x), codes)
  *
- * The weights' codes stay as they are stored; the data is quantized when it is there, in blocks of its rows: those of
- * the weights' scales, parts of those longer than 256, or 128 where a row of weights has one. Around 0, as MatMulNBits
- * with accuracy_level 4 defines it; but beside weights of 8 bits with one scale a row from the least number to the
- * largest one, with a zero point: there the data's rounding counts as much as the weights', and behind ReLU, Softmax or
- * GELU half of the codes would be left over. Where the target takes signed data alone it is around 0 there, too.
- * Several products that read the same data share its codes. Rounds: the data, to 8 bits of each block. Weights whose
- * scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with accuracy_level 1 to 3).
- * With the configuration's `dynamic` real constant weights are rounded to 8 bits, too. Data that are codes already are
- * taken as they are: weight-only-given.c; data that is rounded at run time by its codes: rounded-products.c.
+ * The weights' codes stay as they are stored, but those of 2 bits get 4, and f4e2m1 gets 8 (weight-codes.c). The data
+ * is quantized when it is there, in blocks of its rows: those of the weights' scales, parts of those longer than 256,
+ * or 128 where a row of weights has one. Around 0, as MatMulNBits with accuracy_level 4 defines it; but beside weights
+ * of 8 bits with one scale a row from the least number to the largest one, with a zero point: there the data's
+ * rounding counts as much as the weights', and behind ReLU, Softmax or GELU half of the codes would be left over.
+ * Where the target takes signed data alone it is around 0 there, too. Several products that read the same data share
+ * its codes. Rounds: the data, to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and
+ * what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the configuration's `dynamic` real constant
+ * weights are rounded to 8 bits, too. Data that are codes already are taken as they are: weight-only-given.c; data that
+ * is rounded at run time by its codes: rounded-products.c.
  * Convolutions: weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
@@ -304,7 +305,7 @@ lpt_graph_lower_rounded (LptGraph  *graph,
 const LptPass lpt_pass_weight_only =
 {
   .name      = "weight-only",
-  .doc       = "Products of real data with weights of 4 or 8 bits quantize the data by rows and blocks",
+  .doc       = "Products of real data with weights of 2 to 8 bits quantize the data by rows and blocks",
   .stage     = LPT_STAGE_LOWER,
   .run       = run_graph,
   .exactness = LPT_ROUNDS,

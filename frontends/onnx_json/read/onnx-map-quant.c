@@ -116,6 +116,7 @@ quant_axis (LptOnnxNode *on,
   return lpt_onnx_axis (on, axis, lpt_onnx_rank (on, x));
 }
 
+/* argument: the type of the codes, where the operator says it */
 void
 lpt_onnx_map_quantize_linear (LptOnnxNode *on)
 {
@@ -126,6 +127,8 @@ lpt_onnx_map_quantize_linear (LptOnnxNode *on)
 
   lpt_onnx_ignore (on, "saturate");   /* about 8-bit floats */
   lpt_onnx_ignore (on, "precision");
+  if (on->argument != LPT_DTYPE_UNDEFINED)
+    dtype = (LptDType) on->argument;
   if (dtype == LPT_DTYPE_UNDEFINED)
     dtype = lpt_onnx_zero_type (on, 2);
   if (!lpt_dtype_is_small_float (dtype) && (!lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) > 32))
@@ -168,7 +171,7 @@ decoded (LptOnnxNode *on,
 {
   LptNode *node;
 
-  if (codes->producer->data == NULL || !lpt_dtype_is_integer (codes->dtype) || lpt_dtype_bits (codes->dtype) > 8)
+  if (codes->producer->data == NULL || !lpt_dtype_holds_codes (codes->dtype))
     return lpt_onnx_convert (on, codes, LPT_DTYPE_F32);
   node = lpt_onnx_add (on, LPT_OP_CONVERT, 1, codes);
   LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
