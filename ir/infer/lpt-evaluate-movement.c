@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
+#include <lpt/lpt-attrs.h>
+
 #include "ir/infer/lpt-evaluate-private.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-slice.h"
@@ -25,6 +29,14 @@ lpt_evaluate_shape_of (LptEvaluation *ctx,
   return s;
 }
 
+/* How @node takes numbers that are no powers of two, where its type holds no others. */
+static LptPowerRound
+power_round (const LptNode *node)
+{
+  return node->op == LPT_OP_CONVERT ? (LptPowerRound) LPT_ATTRS (node, LptConvertAttrs)->power_round
+                                    : LPT_POWER_ROUND_EVEN;
+}
+
 /* Convert, Reshape, Squeeze, Unsqueeze: the same elements. */
 LptSmall *
 lpt_evaluate_copy (LptEvaluation *ctx,
@@ -37,7 +49,11 @@ lpt_evaluate_copy (LptEvaluation *ctx,
   if (s != NULL && s->n != in->n)
     g_clear_pointer (&s, g_free);
   for (gint64 i = 0; s != NULL && i < s->n; i++)
-    s->v[i] = lpt_small_convert (in, i, s->dtype);
+    {
+      s->v[i] = lpt_small_convert (in, i, s->dtype);
+      if (s->dtype == LPT_DTYPE_F8E8M0 && in->real && !isnan (s->v[i].r))
+        s->v[i].r = lpt_float_decode (s->dtype, lpt_float_encode (s->dtype, in->v[i].r, power_round (node)));
+    }
 
   return s;
 }

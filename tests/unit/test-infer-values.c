@@ -31,6 +31,9 @@ test_evaluate (void)
     "%q = Divide(%k, %two)\n"
     "%c = Divide(%k, %two) {m_pythondiv=false}\n"
     "%b = Convert(%k) : u8[3]\n"
+    "%t = Const {3.5, 5, 0.7} : f32[3]\n"
+    "%p = Convert(%t) {power_round=down} : f8e8m0[3]\n"
+    "%u = Convert(%t) {power_round=up} : f8e8m0[3]\n"
     "%z = Const {0} : i64[]\n"
     "%n = Divide(%k, %z)\n", -1, NULL, &error);
   g_assert_no_error (error);
@@ -44,6 +47,11 @@ test_evaluate (void)
 
   g_assert_true (lpt_value_reals (lpt_node_out (lpt_graph_find (graph, "d")), &reals));
   g_assert_cmpfloat (reals.v[2], ==, -3.5);
+  g_assert_true (lpt_value_reals (lpt_node_out (lpt_graph_find (graph, "p")), &reals));
+  g_assert_cmpfloat (reals.v[0], ==, 2);
+  g_assert_cmpfloat (reals.v[2], ==, 0.5);
+  g_assert_true (lpt_value_reals (lpt_node_out (lpt_graph_find (graph, "u")), &reals));
+  g_assert_cmpfloat (reals.v[1], ==, 8);
   tensor = lpt_value_evaluate (lpt_node_out (lpt_graph_find (graph, "i")));
   g_assert_nonnull (tensor);
   g_assert_cmpint (lpt_tensor_dtype (tensor), ==, LPT_DTYPE_I32);
