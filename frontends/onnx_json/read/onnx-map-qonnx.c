@@ -5,15 +5,23 @@
  *                  others: x is bounded there first, so that ties round as they do for all codes.
  *   BipolarQuant   s where x >= 0, else -s; Quant of one signed bit (1 - z) s where x / s + z >= 0, else (-1 - z) s
  *   Trunc          y = (round (round (x / s + z) / 2^(bits in - bits out)) - z) s
+ *   Trunc 2        y = (round (clamp (round (x / s + z) / t, m, M)) - z / t) u, u the step behind it, t the power of
+ *                  two nearest to u / s
+ *   FloatQuant     numbers of e bits of exponent and f of mantissa: y = clamp (round (t / 2^p) 2^p, -M, M) s, t = x / s,
+ *                  p = max (floor (log2 |t|) - f, 1 - bias - f), M = min (max_val, (2 - 2^-f) 2^(2^e - 1 - bias));
+ *                  without saturation what is beyond M is infinite or no number
  *
  * What FakeQuantize does not round (other rounding modes; two numbers at equal distance from zero) is spelled out, and
  * a FakeQuantize behind it, which changes nothing, says what the codes are.
- * Scale, zero point and number of bits are constant; the zero points are whole.
+ * Scale, zero point and number of bits are constant; the zero points are whole. FloatQuant's powers of two are those of
+ * a Convert to f8e8m0, so every step is exact but the division and the product by s.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/read/onnx-import.h"
+
+#include "ir/lpt-fold.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,4 +224,115 @@ lpt_onnx_map_trunc (LptOnnxNode *on)
   codes = lpt_onnx_emit (on, LPT_OP_ROUND, 1, to_codes (on, lpt_onnx_in (on, 0)));
   codes = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, codes, lpt_onnx_like (on, codes, ldexp (1, (int) -bits)));
   lpt_onnx_set (on, 0, from_codes (on, rounded (on, codes, mode)));
+}
+
+/* The constant input @i, one whole number within [@low, @high]. */
+static double
+whole_in (LptOnnxNode *on,
+          guint        i,
+          double       low,
+          double       high)
+{
+  LptTensor *tensor = constant (on, i);
+  const double value = on->error == NULL ? lpt_tensor_get_f64 (tensor, 0) : low;
+
+  if (on->error == NULL && (lpt_tensor_count (tensor) != 1 || value != rint (value) || value < low || value > high))
+    lpt_onnx_unsupported (on, "input %u of %g", i, value);
+  return value;
+}
+
+/* Version 2 */
+void
+lpt_onnx_map_trunc_clamped (LptOnnxNode *on)
+{
+  LptTensor *scale = constant (on, 1), *zero = constant (on, 2), *step = constant (on, 4);
+  const double bits = whole_in (on, 5, 1, MAX_BITS);
+  const gboolean is_signed = lpt_onnx_int (on, "signed", 1) != 0, narrow = lpt_onnx_int (on, "narrow", 0) != 0;
+  const int mode = rounding_mode (on, "FLOOR");
+  const double low = is_signed ? narrow - ldexp (1, (int) bits - 1) : 0, levels = ldexp (1, (int) bits) - narrow;
+  double ratio;
+  LptValue *codes, *y;
+  LptNode *clamp;
+
+  if (on->error != NULL || !check_parameters (on, scale, zero) || !check_parameters (on, step, zero))
+    return;
+  ratio = rint (log2 (lpt_tensor_get_f64 (step, 0) / lpt_tensor_get_f64 (scale, 0)));
+  if (lpt_tensor_count (step) != 1 || lpt_tensor_count (scale) != 1 || fabs (ratio) > MAX_BITS)
+    {
+      lpt_onnx_unsupported (on, "steps of several numbers, or far from each other");
+      return;
+    }
+  codes = lpt_onnx_emit (on, LPT_OP_ROUND, 1, to_codes (on, lpt_onnx_in (on, 0)));
+  codes = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, codes, lpt_onnx_like (on, codes, ldexp (1, (int) -ratio)));
+  clamp = lpt_onnx_add (on, LPT_OP_CLAMP, 1, codes);
+  LPT_ATTRS (clamp, LptClampAttrs)->min = low;
+  LPT_ATTRS (clamp, LptClampAttrs)->max = low + levels - 1;
+  codes = rounded (on, lpt_onnx_done (on, clamp), mode);
+  y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_in (on, 2), lpt_onnx_like (on, codes, ldexp (1, (int) -ratio)));
+  y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, codes, y), lpt_onnx_in (on, 4));
+  if (levels >= 2 && lpt_tensor_all_equal_to (zero, 0))
+    y = fake_quantize (on, y, bound (on, step, zero, low), bound (on, step, zero, low + levels - 1), (gint64) levels);
+  lpt_onnx_set (on, 0, y);
+}
+
+/* What is beyond @most: an infinity, or no number. */
+static LptValue *
+overflown (LptOnnxNode *on,
+           LptValue    *x,
+           LptValue    *bounded,
+           double       most)
+{
+  const gboolean inf = lpt_onnx_int (on, "has_inf", 0) != 0, nan = lpt_onnx_int (on, "has_nan", 0) != 0;
+  LptValue *beyond = lpt_onnx_emit (on, LPT_OP_GREATER, 2, lpt_onnx_emit (on, LPT_OP_ABS, 1, x),
+                                    lpt_onnx_like (on, x, most));
+  LptValue *special = lpt_onnx_like (on, x, inf ? INFINITY : NAN);
+
+  if (!inf && !nan)
+    lpt_onnx_unsupported (on, "saturation 0 without has_inf and has_nan");
+  if (inf)
+    special = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_emit (on, LPT_OP_SIGN, 1, x), special);
+  return lpt_onnx_emit (on, LPT_OP_SELECT, 3, beyond, special, bounded);
+}
+
+void
+lpt_onnx_map_float_quant (LptOnnxNode *on)
+{
+  const double exponent = whole_in (on, 2, 1, 8), mantissa = whole_in (on, 3, 0, 23);
+  const double bias = whole_in (on, 4, -126, 255);
+  LptTensor *max_val = lpt_onnx_optional (on, 5) != NULL ? constant (on, 5) : NULL;
+  const int mode = rounding_mode (on, "ROUND");
+  double most = (2 - ldexp (1, (int) -mantissa)) * ldexp (1, (int) (ldexp (1, (int) exponent) - 1 - bias));
+  LptValue *t = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_in (on, 0), lpt_onnx_in (on, 1)), *grid, *y;
+  LptNode *clamp;
+
+  lpt_onnx_ignore (on, "has_subnormal");      /* qonnx has them always */
+  lpt_onnx_ignore (on, "signed");
+  if (lpt_onnx_int (on, "saturation", 1) != 0)
+    {
+      lpt_onnx_ignore (on, "has_inf");
+      lpt_onnx_ignore (on, "has_nan");
+    }
+  if (on->error != NULL)
+    return;
+  if (max_val != NULL)
+    most = MIN (most, lpt_tensor_get_f64 (max_val, 0));
+  if (!(most > 0) || most > G_MAXFLOAT || (max_val != NULL && lpt_tensor_count (max_val) != 1))
+    {
+      lpt_onnx_unsupported (on, "largest number %g", most);
+      return;
+    }
+  grid = lpt_onnx_to_small_float (on, lpt_onnx_emit (on, LPT_OP_ABS, 1, t), LPT_DTYPE_F8E8M0, TRUE,
+                                  LPT_POWER_ROUND_DOWN);
+  grid = lpt_onnx_convert (on, grid, LPT_DTYPE_F32);
+  grid = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, grid, lpt_onnx_like (on, grid, ldexp (1, (int) -mantissa)));
+  grid = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, grid, lpt_onnx_like (on, grid, ldexp (1, (int) (1 - bias - mantissa))));
+  y = rounded (on, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, t, grid), mode);
+  y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, grid);
+  clamp = lpt_onnx_add (on, LPT_OP_CLAMP, 1, y);
+  LPT_ATTRS (clamp, LptClampAttrs)->min = -most;
+  LPT_ATTRS (clamp, LptClampAttrs)->max = most;
+  t = lpt_onnx_done (on, clamp);
+  if (lpt_onnx_int (on, "saturation", 1) == 0)
+    t = overflown (on, y, t, most);
+  lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, t, lpt_onnx_in (on, 1)));
 }
