@@ -382,6 +382,49 @@ test_refused (void)
     }
 }
 
+/* Blocks of channels are read where the numbers of channels say how many they hold, 8 or 16. */
+static void
+test_blocks (void)
+{
+  static const struct { guint filters; const char *channels; LptError error; const char *message; } cases[] = {
+    { 16, "16", LPT_ERROR_UNSUPPORTED, "8 or 16 channels" },
+    { 16, "5", 0, NULL },     /* 16 were filled up from 5: blocks of 16 */
+    { 8, "5", 0, NULL },
+    { 12, "12", LPT_ERROR_INVALID, "neither blocks of 8 nor of 16" },
+  };
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GString) numbers = g_string_new ("1");
+      g_autofree char *model = NULL;
+      LptGraph *graph;
+
+      for (guint i = 1; i < cases[c].filters; i++)
+        g_string_append (numbers, ", 1");
+      model = g_strdup_printf (
+        "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"com.microsoft.nchwc\", \"version\": 1}], \"graph\": {"
+        "\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, \"shape\": {\"dim\": "
+        "[{\"dimValue\": 1}, {\"dimValue\": 1}, {\"dimValue\": 2}, {\"dimValue\": 2}]}}}}], "
+        "\"initializer\": [{\"name\": \"w\", \"dataType\": 1, \"dims\": [%u, 1, 1, 1], \"floatData\": [%s]}], "
+        "\"output\": [{\"name\": \"y\"}], \"node\": [{\"name\": \"n\", \"domain\": \"com.microsoft.nchwc\", "
+        "\"opType\": \"Conv\", \"input\": [\"x\", \"w\"], \"output\": [\"c\"]}, "
+        "{\"name\": \"m\", \"domain\": \"com.microsoft.nchwc\", \"opType\": \"ReorderOutput\", \"input\": [\"c\"], "
+        "\"output\": [\"y\"], \"attribute\": [{\"name\": \"channels\", \"type\": \"INT\", \"i\": %s}]}]}}",
+        cases[c].filters, numbers->str, cases[c].channels);
+      graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+      if (cases[c].message == NULL)
+        {
+          g_assert_no_error (error);
+          lpt_graph_free (graph);
+          continue;
+        }
+      g_assert_null (graph);
+      g_assert_error (error, LPT_ERROR, cases[c].error);
+      g_assert_nonnull (strstr (error->message, cases[c].message));
+    }
+}
+
 int
 main (int    argc,
       char **argv)
@@ -389,7 +432,7 @@ main (int    argc,
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
                                        "recurrent-forms", "selections", "placements", "algebra", "samples", "signals",
                                        "random", "features", "svm", "trees", "sequences", "sparse", "whole-numbers",
-                                       "pulp", "few-bits", "qonnx", "detections" };
+                                       "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
@@ -402,5 +445,6 @@ main (int    argc,
   g_test_add_func ("/onnx-contrib/unseeded", test_unseeded);
   g_test_add_func ("/onnx-contrib/draws", test_draws);
   g_test_add_func ("/onnx-contrib/refused", test_refused);
+  g_test_add_func ("/onnx-contrib/blocks", test_blocks);
   return g_test_run ();
 }

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "frontends/onnx_json/read/onnx-scope.h"
+#include "frontends/onnx_json/read/onnx-nchwc.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
 
@@ -428,13 +428,10 @@ keep_metadata (const Onnx__ModelProto *model,
 }
 
 static LptGraph *
-import_file (LptOnnxFile  *file,
-             GError      **error)
+import_model (LptOnnxImport  *import,
+              GError        **error)
 {
-  const Onnx__ModelProto *model = file->model;
-  g_autoptr (GHashTable) sequences = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) lpt_tensor_unref,
-                                                                 (GDestroyNotify) g_ptr_array_unref);
-  LptOnnxImport import = { .file = file, .sequences = sequences };
+  const Onnx__ModelProto *model = import->file->model;
   g_autoptr (LptGraph) graph = NULL;
   g_autoptr (LptOnnxScope) scope = NULL;
 
@@ -446,7 +443,7 @@ import_file (LptOnnxFile  *file,
   graph = lpt_graph_new (model->graph->name != NULL && *model->graph->name != '\0' ? model->graph->name : "model");
   scope = lpt_onnx_scope_new (graph);
   if (!lpt_onnx_scope_opsets (scope, model->opset_import, model->n_opset_import, error)
-      || !import_graph (&import, scope, model->graph, error))
+      || !import_graph (import, scope, model->graph, error))
     return NULL;
   if (graph->results->len == 0)
     {
@@ -456,6 +453,19 @@ import_file (LptOnnxFile  *file,
   keep_metadata (model, graph);
   lpt_graph_sweep (graph);
   return g_steal_pointer (&graph);
+}
+
+static LptGraph *
+import_file (LptOnnxFile  *file,
+             GError      **error)
+{
+  g_autoptr (GHashTable) sequences = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) lpt_tensor_unref,
+                                                                 (GDestroyNotify) g_ptr_array_unref);
+  LptOnnxImport import = { .file = file, .sequences = sequences };
+  LptGraph *graph = import_model (&import, error);
+
+  lpt_onnx_nchwc_free (import.nchwc);
+  return graph;
 }
 
 LptGraph *

@@ -142,6 +142,10 @@ LptValue *lpt_onnx_move_channels (LptOnnxNode *on, LptValue *x, gboolean to_fron
 
 /* The node of Conv (attributes read from @on), not inferred yet; @bias NULL or int32. */
 LptNode  *lpt_onnx_conv_node         (LptOnnxNode *on, LptValue *x, LptValue *weights, LptValue *bias);
+/* The same in @groups, whatever the attribute says */
+LptNode  *lpt_onnx_conv_groups       (LptOnnxNode *on, LptValue *x, LptValue *weights, LptValue *bias, gint64 groups);
+/* @x through the "activation" of a fused operator */
+LptValue *lpt_onnx_activate          (LptOnnxNode *on, LptValue *x);
 /* GridSample of rank 5. */
 void      lpt_onnx_map_grid_sample_volume (LptOnnxNode *on);
 /* The node of AveragePool, not inferred yet. */

@@ -120,9 +120,9 @@ activate (LptOnnxNode  *on,
 }
 
 /* "activation" with the list "activation_params" (FusedConv) or "activation_alpha", "activation_beta" (FusedGemm) */
-static LptValue *
-activation (LptOnnxNode *on,
-            LptValue    *x)
+LptValue *
+lpt_onnx_activate (LptOnnxNode *on,
+                   LptValue    *x)
 {
   const char *name = lpt_onnx_string (on, "activation", "");
   const Onnx__AttributeProto *list = lpt_onnx_attr (on, "activation_params",
@@ -182,7 +182,7 @@ lpt_onnx_map_fused_matmul (LptOnnxNode *on)
   y = lpt_onnx_done (on, node);
   if (alpha != 1)
     y = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, y, lpt_onnx_like (on, y, alpha));
-  lpt_onnx_set (on, 0, activation (on, y));
+  lpt_onnx_set (on, 0, lpt_onnx_activate (on, y));
 }
 
 void
@@ -190,7 +190,7 @@ lpt_onnx_map_fused_gemm (LptOnnxNode *on)
 {
   lpt_onnx_map_gemm (on);
   if (on->out[0] != NULL)
-    lpt_onnx_set (on, 0, activation (on, on->out[0]));
+    lpt_onnx_set (on, 0, lpt_onnx_activate (on, on->out[0]));
 }
 
 /* --- convolutions and pools -------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ lpt_onnx_map_fused_conv (LptOnnxNode *on)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, lpt_onnx_reshape (on, bias, (guint) MAX (rank, 2), dims));
   if (sum != NULL)
     y = lpt_onnx_emit (on, LPT_OP_ADD, 2, y, last ? lpt_onnx_move_channels (on, sum, TRUE) : sum);
-  y = activation (on, y);
+  y = lpt_onnx_activate (on, y);
   lpt_onnx_set (on, 0, last ? lpt_onnx_move_channels (on, y, FALSE) : y);
 }
 

@@ -208,7 +208,16 @@ lpt_onnx_conv_node (LptOnnxNode *on,
                     LptValue    *weights,
                     LptValue    *bias)
 {
-  gint64 groups = lpt_onnx_int (on, "group", 1);
+  return lpt_onnx_conv_groups (on, x, weights, bias, lpt_onnx_int (on, "group", 1));
+}
+
+LptNode *
+lpt_onnx_conv_groups (LptOnnxNode *on,
+                      LptValue    *x,
+                      LptValue    *weights,
+                      LptValue    *bias,
+                      gint64       groups)
+{
   LptOp op = groups == 1 ? LPT_OP_CONVOLUTION : LPT_OP_GROUP_CONVOLUTION;
   gint64 kernel[LPT_MAX_RANK];
   LptConvAttrs *attrs;

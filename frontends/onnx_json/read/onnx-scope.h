@@ -40,6 +40,7 @@ struct _LptOnnxImport
   LptOnnxFile *file;
   guint        depth;          /* of functions in functions and subgraphs in subgraphs */
   GHashTable  *sequences;      /* LptTensor * -> GPtrArray of LptValue *: onnx-map-sequence.c */
+  struct _LptOnnxNchwc *nchwc; /* NULL until something asks: onnx-nchwc.c */
   guint        nodes;          /* ONNX nodes mapped so far, each copy of a function and each attempt at a body counted */
 };
 
