@@ -359,7 +359,7 @@ test_refused (void)
 {
   static const char *const names[] = {
     "PackedAttention", "PackedMultiHeadAttention", "DecoderMaskedMultiHeadAttention", "PagedAttention",
-    "SparseAttention", "LongformerAttention", "MoE", "QMoE", "QOrderedMatMul", "QuantizeBFP", "GemmFloat8",
+    "SparseAttention", "LongformerAttention", "QOrderedMatMul", "QuantizeBFP", "GemmFloat8",
     "EPContext", "BeamSearch",
   };
 
@@ -432,7 +432,7 @@ main (int    argc,
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
                                        "recurrent-forms", "selections", "placements", "algebra", "samples", "signals",
                                        "random", "features", "svm", "trees", "sequences", "sparse", "whole-numbers",
-                                       "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc" };
+                                       "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc", "experts" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

@@ -10,21 +10,20 @@
  */
 
 #include "frontends/onnx_json/read/onnx-attention.h"
+#include "frontends/onnx_json/read/onnx-blocks.h"
 #include "frontends/onnx_json/read/onnx-quant.h"
 
 #include <string.h>
 
 #define MAX_LENGTH (1 << 30)   /* of N, K and blocks: their products fit 64 bits */
 
-/* Codes of 2, 4 or 8 bits, lowest bits first, from the bytes of @packed: @n_rows rows of @n codes that each begin a
- * byte. */
-static LptTensor *
-unpack (LptOnnxNode    *on,
-        LptTensor      *packed,
-        gint64          bits,
-        gint64          n_rows,
-        gint64          n,
-        const LptShape *shape)
+LptTensor *
+lpt_onnx_unpack (LptOnnxNode    *on,
+                 LptTensor      *packed,
+                 gint64          bits,
+                 gint64          n_rows,
+                 gint64          n,
+                 const LptShape *shape)
 {
   gint64 per_byte = 8 / bits, stride = (n + per_byte - 1) / per_byte;
   const guint8 *bytes = lpt_tensor_data (packed);
@@ -57,10 +56,9 @@ unpack (LptOnnxNode    *on,
   return codes;
 }
 
-/* A Convert that folding leaves alone */
-static LptValue *
-decoded (LptOnnxNode *on,
-         LptValue    *codes)
+LptValue *
+lpt_onnx_decoded (LptOnnxNode *on,
+                  LptValue    *codes)
 {
   LptNode *node = lpt_onnx_add (on, LPT_OP_CONVERT, 1, codes);
 
@@ -69,11 +67,11 @@ decoded (LptOnnxNode *on,
   return lpt_onnx_done (on, node);
 }
 
-static LptValue *
-dequantization (LptOnnxNode *on,
-                LptOp        op,
-                LptValue    *a,
-                LptValue    *b)
+LptValue *
+lpt_onnx_dequantization (LptOnnxNode *on,
+                         LptOp        op,
+                         LptValue    *a,
+                         LptValue    *b)
 {
   LptNode *node = lpt_onnx_add (on, op, 2, a, b);
 
@@ -108,9 +106,9 @@ read_blocks (LptOnnxNode *on,
   return TRUE;
 }
 
-static LptTensor *
-constant_codes (LptOnnxNode *on,
-                guint        i)
+LptTensor *
+lpt_onnx_constant_codes (LptOnnxNode *on,
+                         guint        i)
 {
   LptTensor *tensor = lpt_onnx_const_in (on, i);
 
@@ -135,11 +133,11 @@ zero_points (LptOnnxNode  *on,
     return lpt_onnx_scalar (on, LPT_DTYPE_F32, 1 << (b->bits - 1));
   if (lpt_dtype_is_real (zero->dtype))
     return lpt_onnx_convert (on, lpt_onnx_reshape (on, zero, 3, dims), LPT_DTYPE_F32);
-  codes = constant_codes (on, i);
-  codes = codes != NULL ? unpack (on, codes, b->bits, b->n, b->blocks, &shape) : NULL;
+  codes = lpt_onnx_constant_codes (on, i);
+  codes = codes != NULL ? lpt_onnx_unpack (on, codes, b->bits, b->n, b->blocks, &shape) : NULL;
   if (codes == NULL)
     return lpt_onnx_scalar (on, LPT_DTYPE_F32, 0);
-  return decoded (on, lpt_onnx_tensor_value (on, codes));
+  return lpt_onnx_decoded (on, lpt_onnx_tensor_value (on, codes));
 }
 
 /* A group's number for each of the K columns: [N, blocks, 1] -> [N, K] */
@@ -174,32 +172,32 @@ lpt_onnx_map_matmul_nbits (LptOnnxNode *on)
   level = lpt_onnx_int (on, "accuracy_level", 0);
   if (lpt_onnx_int (on, "weight_prepacked", 0) != 0)
     lpt_onnx_unsupported (on, "weight_prepacked");
-  packed = constant_codes (on, 1);
+  packed = lpt_onnx_constant_codes (on, 1);
   if (!read_blocks (on, &b) || packed == NULL)
     return;
   {
     gint64 dims[3] = { b.n, b.blocks, b.block }, flat[2] = { b.n, b.blocks * b.block };
 
     shape = lpt_shape_make (3, dims);
-    codes = unpack (on, packed, b.bits, b.n * b.blocks, b.block, &shape);
+    codes = lpt_onnx_unpack (on, packed, b.bits, b.n * b.blocks, b.block, &shape);
     if (codes == NULL)
       return;
-    w = decoded (on, lpt_onnx_tensor_value (on, codes));
+    w = lpt_onnx_decoded (on, lpt_onnx_tensor_value (on, codes));
     zero = zero_points (on, 3, &b);
     dims[2] = 1;
     scale = lpt_onnx_convert (on, lpt_onnx_reshape (on, scale, 3, dims), LPT_DTYPE_F32);
     if (groups == NULL)
       {
-        w = dequantization (on, LPT_OP_SUBTRACT, w, zero);
-        w = dequantization (on, LPT_OP_MULTIPLY, w, scale);
+        w = lpt_onnx_dequantization (on, LPT_OP_SUBTRACT, w, zero);
+        w = lpt_onnx_dequantization (on, LPT_OP_MULTIPLY, w, scale);
       }
     w = lpt_onnx_reshape (on, w, 2, flat);
     if (flat[1] != b.k)
       w = lpt_onnx_slice (on, w, 1, 0, b.k);
     if (groups != NULL)
       {
-        w = dequantization (on, LPT_OP_SUBTRACT, w, by_group (on, zero, groups));
-        w = dequantization (on, LPT_OP_MULTIPLY, w, by_group (on, scale, groups));
+        w = lpt_onnx_dequantization (on, LPT_OP_SUBTRACT, w, by_group (on, zero, groups));
+        w = lpt_onnx_dequantization (on, LPT_OP_MULTIPLY, w, by_group (on, scale, groups));
       }
   }
   node = lpt_onnx_add (on, LPT_OP_MATMUL, 2, lpt_onnx_convert (on, a, LPT_DTYPE_F32), w);
@@ -230,7 +228,7 @@ lpt_onnx_map_matmul_bnb4 (LptOnnxNode *on)
   LptValue *a = lpt_onnx_in (on, 0), *largest = lpt_onnx_in (on, 2), *w, *y;
   gint64 n = lpt_onnx_int (on, "N", 0), k = lpt_onnx_int (on, "K", 0), block = lpt_onnx_int (on, "block_size", 0);
   gint64 type = lpt_onnx_int (on, "quant_type", 0), dims[2], sixteen = 16, count;
-  LptTensor *packed = constant_codes (on, 1), *codes;
+  LptTensor *packed = lpt_onnx_constant_codes (on, 1), *codes;
   LptShape shape;
   guint8 *bytes;
   LptNode *node;
@@ -275,8 +273,8 @@ lpt_onnx_map_matmul_bnb4 (LptOnnxNode *on)
                      lpt_onnx_tensor_value (on, lpt_tensor_from_f32 (&shape, bnb4_tables[type], NULL)), w,
                      lpt_onnx_i64_scalar (on, 0));
   dims[1] = 1;
-  w = dequantization (on, LPT_OP_MULTIPLY, w,
-                      lpt_onnx_convert (on, lpt_onnx_reshape (on, largest, 2, dims), LPT_DTYPE_F32));
+  largest = lpt_onnx_convert (on, lpt_onnx_reshape (on, largest, 2, dims), LPT_DTYPE_F32);
+  w = lpt_onnx_dequantization (on, LPT_OP_MULTIPLY, w, largest);
   dims[0] = n;
   dims[1] = k;
   if (count != n * k)
@@ -321,7 +319,7 @@ codes_in_bytes (LptOnnxNode *on,
                 gint64       bits,
                 gint64       n)
 {
-  LptTensor *packed = constant_codes (on, i), *codes;
+  LptTensor *packed = lpt_onnx_constant_codes (on, i), *codes;
   LptShape shape;
   gint64 n_rows;
   gint last;
@@ -332,7 +330,7 @@ codes_in_bytes (LptOnnxNode *on,
   last = MAX (shape.rank - 1, 0);
   n_rows = shape.rank > 0 && shape.dims[last] > 0 ? lpt_tensor_count (packed) / shape.dims[last] : 0;
   shape.dims[last] = n;
-  codes = unpack (on, packed, bits, n_rows, n, &shape);
+  codes = lpt_onnx_unpack (on, packed, bits, n_rows, n, &shape);
   return codes != NULL ? lpt_onnx_tensor_value (on, codes) : lpt_onnx_scalar (on, LPT_DTYPE_U8, 0);
 }
 
