@@ -255,7 +255,8 @@ lpt_onnx_dtype (LptOnnxNode *on,
 {
   const Onnx__AttributeProto *attr = lpt_onnx_attr (on, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
 
-  if (attr == NULL)
+  /* ONNX Runtime writes defaults, too: 0 is what no type is given for. */
+  if (attr == NULL || attr->i == 0)
     return LPT_DTYPE_UNDEFINED;
   return lpt_onnx_type_to_dtype (attr->i >= 0 && attr->i <= G_MAXINT32 ? (gint32) attr->i : -1,
                                  on->error == NULL ? &on->error : NULL);
