@@ -479,6 +479,25 @@ refuse_quantized_cache (LptOnnxNode *on)
     lpt_onnx_unsupported (on, "qk_output");
 }
 
+/* Heads [B, H, S, D] over their root mean square, times input @i */
+static LptValue *
+normalized_heads (LptOnnxNode *on,
+                  LptValue    *x,
+                  guint        i)
+{
+  gint64 axis = 3;
+  LptValue *weight = lpt_onnx_optional (on, i), *wide = lpt_onnx_convert (on, x, LPT_DTYPE_F32), *square;
+  double epsilon = lpt_onnx_float (on, "qk_norm_epsilon", 1e-6f);
+
+  if (weight == NULL)
+    return x;
+  square = lpt_onnx_reduce (on, LPT_OP_REDUCE_MEAN, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, wide),
+                            lpt_onnx_i64 (on, 1, &axis), TRUE);
+  wide = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, wide, lpt_onnx_inverse_root (on, square, epsilon));
+  return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_convert (on, wide, x->dtype),
+                        lpt_onnx_convert (on, weight, x->dtype));
+}
+
 void
 lpt_onnx_map_group_query_attention (LptOnnxNode *on)
 {
@@ -514,8 +533,8 @@ lpt_onnx_map_group_query_attention (LptOnnxNode *on)
       k = lpt_onnx_in (on, 1);
       v = lpt_onnx_in (on, 2);
     }
-  q = lpt_onnx_split_heads (on, q, heads);
-  k = lpt_onnx_split_heads (on, k, kv_heads);
+  q = normalized_heads (on, lpt_onnx_split_heads (on, q, heads), 14);
+  k = normalized_heads (on, lpt_onnx_split_heads (on, k, kv_heads), 15);
   v = lpt_onnx_split_heads (on, v, kv_heads);
   cache = open_cache (on, q);
   if (rotary)
