@@ -432,7 +432,8 @@ main (int    argc,
   static const char *const files[] = { "activation-norm-product", "attention", "cache", "quantized", "recurrent",
                                        "recurrent-forms", "selections", "placements", "algebra", "samples", "signals",
                                        "random", "features", "svm", "trees", "sequences", "sparse", "whole-numbers",
-                                       "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc", "experts" };
+                                       "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc", "experts",
+                                       "hybrid" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)
