@@ -382,6 +382,35 @@ test_refused (void)
     }
 }
 
+/* An input that no reader asks for is refused: it may mean something. */
+static void
+test_unread (void)
+{
+  static const struct { const char *inputs; gboolean read; } cases[] = {
+    { "\"x\"", TRUE }, { "\"x\", \"\"", TRUE }, { "\"x\", \"x\"", FALSE }, { "\"x\", \"\", \"x\"", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *model = g_strdup_printf (
+        "{\"opsetImport\": [{\"version\": 17}], \"graph\": {\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": "
+        "{\"elemType\": 1, \"shape\": {\"dim\": [{\"dimValue\": 4}]}}}}], \"output\": [{\"name\": \"y\"}], "
+        "\"node\": [{\"name\": \"n\", \"opType\": \"Relu\", \"input\": [%s], \"output\": [\"y\"]}]}}", cases[i].inputs);
+      LptGraph *graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
+
+      if (cases[i].read)
+        {
+          g_assert_no_error (error);
+          lpt_graph_free (graph);
+          continue;
+        }
+      g_assert_null (graph);
+      g_assert_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED);
+      g_assert_nonnull (strstr (error->message, "unsupported input"));
+    }
+}
+
 /* Blocks of channels are read where the numbers of channels say how many they hold, 8 or 16. */
 static void
 test_blocks (void)
@@ -446,6 +475,7 @@ main (int    argc,
   g_test_add_func ("/onnx-contrib/unseeded", test_unseeded);
   g_test_add_func ("/onnx-contrib/draws", test_draws);
   g_test_add_func ("/onnx-contrib/refused", test_refused);
+  g_test_add_func ("/onnx-contrib/unread", test_unread);
   g_test_add_func ("/onnx-contrib/blocks", test_blocks);
   return g_test_run ();
 }

@@ -48,10 +48,19 @@ lpt_onnx_memory (LptOnnxNode *on,
 
 /* --- inputs and outputs ----------------------------------------------------- */
 
+void
+lpt_onnx_ignore_in (LptOnnxNode *on,
+                    guint        i)
+{
+  if (i < 64)
+    on->in_read |= G_GUINT64_CONSTANT (1) << i;
+}
+
 LptValue *
 lpt_onnx_optional (LptOnnxNode *on,
                    guint        i)
 {
+  lpt_onnx_ignore_in (on, i);
   return i < on->n_in ? on->in[i] : NULL;
 }
 

@@ -79,10 +79,17 @@ take_outputs (LptOnnxNode  *on,
   return TRUE;
 }
 
+/* What the mapping did not ask for may mean something. */
 static gboolean
-find_unread_attribute (LptOnnxNode  *on,
-                       GError      **error)
+find_unread (LptOnnxNode  *on,
+             GError      **error)
 {
+  for (guint i = 0; i < MIN (on->n_in, 64); i++)
+    if (on->in[i] != NULL && (on->in_read & (G_GUINT64_CONSTANT (1) << i)) == 0)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported input %u", i);
+        return TRUE;
+      }
   for (gsize i = 0; i < MIN (on->proto->n_attribute, 64); i++)
     if ((on->attrs_read & (G_GUINT64_CONSTANT (1) << i)) == 0)
       {
@@ -120,7 +127,7 @@ map_node (LptOnnxNode  *on,
       g_propagate_error (error, g_steal_pointer (&on->error));
       return FALSE;
     }
-  return !find_unread_attribute (on, error) && take_outputs (on, first_id, error);
+  return !find_unread (on, error) && take_outputs (on, first_id, error);
 }
 
 static const Onnx__FunctionProto *

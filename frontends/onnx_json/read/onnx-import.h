@@ -38,6 +38,7 @@ typedef struct
   guint                   n_out;
   LptValue              **out;        /* set by the mapping */
   guint64                 attrs_read; /* bit per attribute of proto */
+  guint64                 in_read;    /* bit per input */
   gboolean                inlined;    /* nodes inside keep their names */
   gboolean                quantized;  /* the mapping asked for quantized integers: they reach its nodes as they are */
   GError                 *error;
@@ -67,6 +68,8 @@ gpointer  lpt_onnx_memory   (LptOnnxNode *on, gsize n, gsize size);
 
 LptValue *lpt_onnx_in       (LptOnnxNode *on, guint i);    /* an error when absent; never NULL */
 LptValue *lpt_onnx_optional (LptOnnxNode *on, guint i);    /* NULL when absent */
+/* An input that may be there and changes nothing; one that no mapping asks for is refused. */
+void      lpt_onnx_ignore_in (LptOnnxNode *on, guint i);
 gboolean  lpt_onnx_wants    (LptOnnxNode *on, guint i);    /* does anybody name output @i? */
 void      lpt_onnx_set      (LptOnnxNode *on, guint i, LptValue *value);
 /* A constant input as a list of integers; an error when it is not constant. FALSE when absent. */

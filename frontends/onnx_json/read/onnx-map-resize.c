@@ -243,6 +243,7 @@ lpt_onnx_map_resize (LptOnnxNode *on)
   double extrapolation = lpt_onnx_float (on, "extrapolation_value", 0);
   LptValue *scale;
 
+  lpt_onnx_ignore_in (on, 1);   /* the region is tf_crop_and_resize's; exporters give an empty one to others */
   read_axes (on, x, &t);
   if (scales == NULL && sizes == NULL)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");

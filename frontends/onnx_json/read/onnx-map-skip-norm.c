@@ -152,6 +152,14 @@ lpt_onnx_map_embed_layer_norm (LptOnnxNode *on)
     lpt_onnx_ignore (on, "mask_index_type");
   if (lpt_onnx_rank (on, ids) != 2)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "ids of rank %d", ids->shape.rank);
+  /* The mask is for output 1; without segments their table and its scale may be there. */
+  lpt_onnx_ignore_in (on, 7);
+  if (segments == NULL)
+    {
+      lpt_onnx_ignore_in (on, 4);
+      if (quantized)
+        lpt_onnx_ignore_in (on, 10);
+    }
   for (guint i = 0; quantized && i < 5; i++)
     {
       /* The segments' may be absent with the segments. */
