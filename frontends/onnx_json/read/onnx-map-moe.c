@@ -16,8 +16,11 @@
  *     QMoE    r = softmax over the p of the experts taken; with router_weights these, over their sum with
  *             normalize_routing_weights
  *
- * Codes of QMoE stay 2 (as 4), 4 or 8 bits wide. Refused: use_sparse_mixer, quant_type that is not "int", codes that
- * are not constant, blocks that do not divide rows, weights [E, in, out] of the first version.
+ *     use_sparse_mixer    two experts, the second from what the first leaves; r of each is its softmax among those
+ *             whose p is at most 0.02 max (|p|, m) below the largest one m
+ *
+ * Codes of QMoE stay 2 (as 4), 4 or 8 bits wide. Refused: quant_type that is not "int", codes that are not constant,
+ * blocks that do not divide rows, weights [E, in, out] of the first version.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -237,6 +240,77 @@ normalized (LptOnnxNode *on,
   return lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, r, sum);
 }
 
+/* The largest @k of @p [T, E] and where they are */
+static LptValue *
+largest (LptOnnxNode  *on,
+         LptValue     *p,
+         gint64        k,
+         LptValue    **index)
+{
+  LptNode *top = lpt_onnx_add (on, LPT_OP_TOP_K, 2, p, lpt_onnx_i64_scalar (on, k));
+  LptTopKAttrs *attrs = LPT_ATTRS (top, LptTopKAttrs);
+
+  attrs->axis = 1;
+  attrs->mode = LPT_TOPK_MAX;
+  attrs->sort = LPT_TOPK_SORT_VALUE;
+  attrs->index_element_type = LPT_DTYPE_I64;
+  attrs->stable = TRUE;
+  lpt_onnx_done (on, top);
+  *index = &top->out[1];
+  return &top->out[0];
+}
+
+static LptValue *
+gather (LptOnnxNode *on,
+        LptValue    *x,
+        LptValue    *index)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, x, index);
+
+  LPT_ATTRS (node, LptAxisAttrs)->axis = 1;
+  return lpt_onnx_done (on, node);
+}
+
+static LptValue *
+scatter (LptOnnxNode *on,
+         LptValue    *x,
+         LptValue    *index,
+         LptValue    *update)
+{
+  return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, x, index, update, lpt_onnx_i64_scalar (on, 1));
+}
+
+/* The expert of the largest p [T, E] and its weight [T, 1] */
+static LptValue *
+mixed (LptOnnxNode  *on,
+       LptValue     *p,
+       LptValue    **index)
+{
+  LptValue *most = largest (on, p, 1, index), *below, *size, *near;
+
+  size = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, lpt_onnx_emit (on, LPT_OP_ABS, 1, p), most);
+  below = lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, most, p), size);
+  near = lpt_onnx_emit (on, LPT_OP_LESS_EQUAL, 2, below, lpt_onnx_scalar (on, LPT_DTYPE_F32, 0.02f));
+  p = lpt_onnx_emit (on, LPT_OP_SELECT, 3, near, p, lpt_onnx_scalar (on, LPT_DTYPE_F32, -INFINITY));
+  return gather (on, softmax (on, p), *index);
+}
+
+/* r [T, E] of use_sparse_mixer */
+static LptValue *
+sparse_routes (LptOnnxNode *on,
+               LptValue    *p,
+               LptValue    *zeros)
+{
+  LptValue *index[2], *r[2], *none = lpt_onnx_scalar (on, LPT_DTYPE_F32, -INFINITY);
+
+  r[0] = mixed (on, p, &index[0]);
+  p = scatter (on, p, index[0], lpt_onnx_broadcast (on, none, lpt_onnx_shape_of (on, index[0])));
+  r[1] = mixed (on, p, &index[1]);
+  for (guint i = 0; i < 2; i++)
+    zeros = scatter (on, zeros, index[i], r[i]);
+  return zeros;
+}
+
 /* r [T, E] */
 static LptValue *
 routes (LptOnnxNode *on,
@@ -245,38 +319,26 @@ routes (LptOnnxNode *on,
   const gint64 k = lpt_onnx_int (on, "k", 4);
   const gboolean normalize = lpt_onnx_int (on, "normalize_routing_weights", 0) != 0;
   LptValue *p = lpt_onnx_convert (on, lpt_onnx_in (on, 1), LPT_DTYPE_F32), *r, *zeros;
-  LptValue *given = moe->quantized ? lpt_onnx_optional (on, 14) : NULL;
-  LptTopKAttrs *attrs;
-  LptNode *top;
+  LptValue *given = moe->quantized ? lpt_onnx_optional (on, 14) : NULL, *index;
+  const gboolean sparse = lpt_onnx_int (on, "use_sparse_mixer", 0) != 0;
 
   if (k < 1 || k > moe->experts)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "k is %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts", k, moe->experts);
   if (lpt_onnx_rank (on, p) != 2 || (p->shape.dims[1] != LPT_DYNAMIC && p->shape.dims[1] != moe->experts))
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "router_probs is not [T, %" G_GINT64_FORMAT "]", moe->experts);
-  if (!moe->quantized)
-    p = softmax (on, p);
-  top = lpt_onnx_add (on, LPT_OP_TOP_K, 2, p, lpt_onnx_i64_scalar (on, k));
-  attrs = LPT_ATTRS (top, LptTopKAttrs);
-  attrs->axis = 1;
-  attrs->mode = LPT_TOPK_MAX;
-  attrs->sort = LPT_TOPK_SORT_VALUE;
-  attrs->index_element_type = LPT_DTYPE_I64;
-  attrs->stable = TRUE;
-  r = lpt_onnx_done (on, top);
+  if (sparse && (k != 2 || given != NULL || normalize))
+    lpt_onnx_unsupported (on, "use_sparse_mixer of other than two experts, with router_weights or their sum");
+  zeros = lpt_onnx_broadcast (on, lpt_onnx_scalar (on, LPT_DTYPE_F32, 0), lpt_onnx_shape_of (on, p));
+  if (sparse)
+    return sparse_routes (on, p, zeros);
+  r = largest (on, moe->quantized ? p : softmax (on, p), k, &index);
   if (given != NULL)
-    {
-      LptNode *node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, lpt_onnx_convert (on, given, LPT_DTYPE_F32),
-                                    &top->out[1]);
-
-      LPT_ATTRS (node, LptAxisAttrs)->axis = 1;
-      r = lpt_onnx_done (on, node);
-    }
+    r = gather (on, lpt_onnx_convert (on, given, LPT_DTYPE_F32), index);
   if (moe->quantized && given == NULL)
     r = softmax (on, r);
   else if (normalize)
     r = normalized (on, r);
-  zeros = lpt_onnx_broadcast (on, lpt_onnx_scalar (on, LPT_DTYPE_F32, 0), lpt_onnx_shape_of (on, p));
-  return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, zeros, &top->out[1], r, lpt_onnx_i64_scalar (on, 1));
+  return scatter (on, zeros, index, r);
 }
 
 /* --- experts --------------------------------------------------------------------------------------- */
@@ -410,8 +472,6 @@ lpt_onnx_map_moe (LptOnnxNode *on)
   gint64 level = moe.quantized ? lpt_onnx_int (on, "accuracy_level", 0) : 0, dims[3];
 
   moe.real = level >= 1 && level <= 3;
-  if (lpt_onnx_int (on, "use_sparse_mixer", 0) != 0)
-    lpt_onnx_unsupported (on, "use_sparse_mixer");
   if (moe.quantized && strcmp (lpt_onnx_string (on, "quant_type", "int"), "int") != 0)
     lpt_onnx_unsupported (on, "quant_type \"%s\"", lpt_onnx_string (on, "quant_type", "int"));
   if (!read_sizes (on, &moe, activation))
