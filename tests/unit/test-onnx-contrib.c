@@ -358,7 +358,7 @@ static void
 test_refused (void)
 {
   static const char *const names[] = {
-    "PackedAttention", "PackedMultiHeadAttention", "DecoderMaskedMultiHeadAttention", "PagedAttention",
+    "PackedAttention", "PackedMultiHeadAttention", "PagedAttention",
     "SparseAttention", "LongformerAttention", "QOrderedMatMul", "QuantizeBFP", "GemmFloat8",
     "EPContext", "BeamSearch",
   };
@@ -462,7 +462,7 @@ main (int    argc,
                                        "recurrent-forms", "selections", "placements", "algebra", "samples", "signals",
                                        "random", "features", "svm", "trees", "sequences", "sparse", "whole-numbers",
                                        "pulp", "few-bits", "qonnx", "detections", "cut-windows", "nchwc", "experts",
-                                       "hybrid" };
+                                       "hybrid", "decoder" };
 
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (files); i++)

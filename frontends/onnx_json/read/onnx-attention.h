@@ -22,6 +22,12 @@ LptValue *lpt_onnx_add_bias        (LptOnnxNode *on, LptValue *bias, LptValue *m
 LptValue *lpt_onnx_mask_bias       (LptOnnxNode *on, LptValue *keep, LptValue *like, double masked);
 /* 0, 1, ... below the only element of @length, i64 */
 LptValue *lpt_onnx_count_to        (LptOnnxNode *on, LptValue *length);
+/* Q K^T times the attribute "scale", or over the root of D */
+LptValue *lpt_onnx_scores          (LptOnnxNode *on, LptValue *q, LptValue *k);
+/* Softmax of scores over the keys */
+LptValue *lpt_onnx_score_softmax   (LptOnnxNode *on, LptValue *x);
+/* The numbers of @bias (NULL: none) from *@from on, which moves behind them, added to the heads of @x */
+LptValue *lpt_onnx_biased_heads    (LptOnnxNode *on, LptValue *x, LptValue *bias, gint64 *from);
 /* @x [B, H, S, D] behind the @past (NULL: none) along S */
 LptValue *lpt_onnx_behind_past     (LptOnnxNode *on, LptValue *past, LptValue *x);
 

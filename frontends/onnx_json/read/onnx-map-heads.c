@@ -33,19 +33,19 @@ score_scale (LptOnnxNode *on,
   return 1 / sqrt ((double) q->shape.dims[3]);
 }
 
-static LptValue *
-scores (LptOnnxNode *on,
-        LptValue    *q,
-        LptValue    *k)
+LptValue *
+lpt_onnx_scores (LptOnnxNode *on,
+                 LptValue    *q,
+                 LptValue    *k)
 {
   double scale = score_scale (on, q);
 
   return lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, lpt_onnx_product (on, q, k, TRUE), lpt_onnx_like (on, q, scale));
 }
 
-static LptValue *
-softmax (LptOnnxNode *on,
-         LptValue    *x)
+LptValue *
+lpt_onnx_score_softmax (LptOnnxNode *on,
+                        LptValue    *x)
 {
   LptNode *node = lpt_onnx_add (on, LPT_OP_SOFTMAX, 1, x);
 
@@ -186,8 +186,8 @@ attend_to_itself (LptOnnxNode *on,
   k = lpt_onnx_behind_past (on, past_half (on, past, 0), parts[1]);
   v = lpt_onnx_behind_past (on, past_half (on, past, 1), parts[2]);
   mask = unidirectional (on, mask_in (on, mask_at, parts[0], k), parts[0], k);
-  y = lpt_onnx_add_bias (on, scores (on, parts[0], k), lpt_onnx_add_bias (on, mask, bias));
-  lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, lpt_onnx_product (on, softmax (on, y), v, FALSE)));
+  y = lpt_onnx_add_bias (on, lpt_onnx_scores (on, parts[0], k), lpt_onnx_add_bias (on, mask, bias));
+  lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, lpt_onnx_product (on, lpt_onnx_score_softmax (on, y), v, FALSE)));
   if (lpt_onnx_wants (on, 1))
     {
       both[0] = lpt_onnx_unsqueeze (on, k, 0);
@@ -231,12 +231,11 @@ packed_part (LptOnnxNode *on,
   return lpt_onnx_transpose (on, lpt_onnx_squeeze (on, lpt_onnx_slice (on, x, 3, i, i + 1), 3), 4, order);
 }
 
-/* The next @count numbers of the bias as [1, H, 1, D], added to @x */
-static LptValue *
-biased (LptOnnxNode *on,
-        LptValue    *x,
-        LptValue    *bias,
-        gint64      *from)
+LptValue *
+lpt_onnx_biased_heads (LptOnnxNode *on,
+                       LptValue    *x,
+                       LptValue    *bias,
+                       gint64      *from)
 {
   gint64 dims[4] = { 1, x->shape.rank == 4 ? x->shape.dims[1] : LPT_DYNAMIC, 1,
                      x->shape.rank == 4 ? x->shape.dims[3] : LPT_DYNAMIC };
@@ -281,22 +280,22 @@ lpt_onnx_map_multi_head_attention (LptOnnxNode *on)
       k = key_rank == 5 ? packed_part (on, key, 0) : lpt_onnx_split_heads (on, key, heads);
       v = key_rank == 5 ? packed_part (on, key, 1) : lpt_onnx_split_heads (on, lpt_onnx_in (on, 2), heads);
     }
-  q = biased (on, q, bias, &from);
+  q = lpt_onnx_biased_heads (on, q, bias, &from);
   /* K and V of four axes are a cache, biased when it was written. */
   if (key_rank != 4 || value == NULL || value->shape.rank != 4)
     {
-      k = biased (on, k, bias, &from);
-      v = biased (on, v, bias, &from);
+      k = lpt_onnx_biased_heads (on, k, bias, &from);
+      v = lpt_onnx_biased_heads (on, v, bias, &from);
     }
   k = lpt_onnx_behind_past (on, lpt_onnx_optional (on, 6), k);
   v = lpt_onnx_behind_past (on, lpt_onnx_optional (on, 7), v);
   lpt_onnx_set (on, 1, k);
   lpt_onnx_set (on, 2, v);
   mask = unidirectional (on, mask_in (on, 4, q, k), q, k);
-  y = lpt_onnx_add_bias (on, scores (on, q, k), lpt_onnx_add_bias (on, mask, lpt_onnx_optional (on, 5)));
+  y = lpt_onnx_add_bias (on, lpt_onnx_scores (on, q, k), lpt_onnx_add_bias (on, mask, lpt_onnx_optional (on, 5)));
   if (lpt_onnx_wants (on, 3))
     lpt_onnx_set (on, 3, y);
-  lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, lpt_onnx_product (on, softmax (on, y), v, FALSE)));
+  lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, lpt_onnx_product (on, lpt_onnx_score_softmax (on, y), v, FALSE)));
 }
 
 /* --- RotaryEmbedding ------------------------------------------------------------------------------ */
@@ -458,7 +457,7 @@ softmax_with_sink (LptOnnxNode *on,
   shape[0] = lpt_onnx_slice (on, lpt_onnx_shape_of (on, x), 0, 0, 3);
   shape[1] = lpt_onnx_i64 (on, 1, &one);
   both[1] = lpt_onnx_broadcast (on, lpt_onnx_convert (on, sink, x->dtype), lpt_onnx_concat (on, 0, 2, shape));
-  x = softmax (on, lpt_onnx_concat (on, 3, 2, both));
+  x = lpt_onnx_score_softmax (on, lpt_onnx_concat (on, 3, 2, both));
   return lpt_onnx_slice (on, x, 3, 0, -1);
 }
 
@@ -562,7 +561,7 @@ lpt_onnx_map_group_query_attention (LptOnnxNode *on)
 
       keep = lpt_onnx_emit (on, LPT_OP_LOGICAL_AND, 2, keep, lpt_onnx_emit (on, LPT_OP_GREATER, 2, column, first));
     }
-  y = scores (on, q, lpt_onnx_repeat_heads (on, k, heads / kv_heads));
+  y = lpt_onnx_scores (on, q, lpt_onnx_repeat_heads (on, k, heads / kv_heads));
   if (softcap != 0)
     {
       y = lpt_onnx_emit (on, LPT_OP_TANH, 1, lpt_onnx_emit (on, LPT_OP_DIVIDE, 2, y, lpt_onnx_like (on, y, softcap)));
@@ -570,7 +569,7 @@ lpt_onnx_map_group_query_attention (LptOnnxNode *on)
     }
   y = lpt_onnx_add_bias (on, y, lpt_onnx_optional (on, 10));
   y = lpt_onnx_add_bias (on, y, lpt_onnx_mask_bias (on, keep, q, -INFINITY));
-  y = sink != NULL || smooth ? softmax_with_sink (on, y, sink) : softmax (on, y);
+  y = sink != NULL || smooth ? softmax_with_sink (on, y, sink) : lpt_onnx_score_softmax (on, y);
   y = lpt_onnx_product (on, y, lpt_onnx_repeat_heads (on, v, heads / kv_heads), FALSE);
   lpt_onnx_set (on, 0, lpt_onnx_join_heads (on, y));
 }
