@@ -415,11 +415,14 @@ test_unread (void)
 static void
 test_blocks (void)
 {
-  static const struct { guint filters; const char *channels; LptError error; const char *message; } cases[] = {
-    { 16, "16", LPT_ERROR_UNSUPPORTED, "8 or 16 channels" },
-    { 16, "5", 0, NULL },     /* 16 were filled up from 5: blocks of 16 */
-    { 8, "5", 0, NULL },
-    { 12, "12", LPT_ERROR_INVALID, "neither blocks of 8 nor of 16" },
+  static const struct { guint filters; const char *channels, *block; LptError error; const char *message; } cases[] = {
+    { 16, "16", "", LPT_ERROR_UNSUPPORTED, "8 or 16 channels" },
+    { 16, "16", "8", 0, NULL },
+    { 16, "16", "16", 0, NULL },
+    { 16, "5", "", 0, NULL },     /* 16 were filled up from 5: blocks of 16 */
+    { 16, "5", "8", LPT_ERROR_INVALID, "neither blocks of 8 nor of 16" },
+    { 8, "5", "", 0, NULL },
+    { 12, "12", "", LPT_ERROR_INVALID, "neither blocks of 8 nor of 16" },
   };
 
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++)
@@ -432,7 +435,8 @@ test_blocks (void)
       for (guint i = 1; i < cases[c].filters; i++)
         g_string_append (numbers, ", 1");
       model = g_strdup_printf (
-        "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"com.microsoft.nchwc\", \"version\": 1}], \"graph\": {"
+        "{\"opsetImport\": [{\"version\": 17}, {\"domain\": \"com.microsoft.nchwc\", \"version\": 1}], "
+        "\"metadataProps\": [{\"key\": \"%s\", \"value\": \"%s\"}], \"graph\": {"
         "\"input\": [{\"name\": \"x\", \"type\": {\"tensorType\": {\"elemType\": 1, \"shape\": {\"dim\": "
         "[{\"dimValue\": 1}, {\"dimValue\": 1}, {\"dimValue\": 2}, {\"dimValue\": 2}]}}}}], "
         "\"initializer\": [{\"name\": \"w\", \"dataType\": 1, \"dims\": [%u, 1, 1, 1], \"floatData\": [%s]}], "
@@ -440,7 +444,8 @@ test_blocks (void)
         "\"opType\": \"Conv\", \"input\": [\"x\", \"w\"], \"output\": [\"c\"]}, "
         "{\"name\": \"m\", \"domain\": \"com.microsoft.nchwc\", \"opType\": \"ReorderOutput\", \"input\": [\"c\"], "
         "\"output\": [\"y\"], \"attribute\": [{\"name\": \"channels\", \"type\": \"INT\", \"i\": %s}]}]}}",
-        cases[c].filters, numbers->str, cases[c].channels);
+        *cases[c].block != '\0' ? "nchwc_block_size" : "none", cases[c].block, cases[c].filters, numbers->str,
+        cases[c].channels);
       graph = lpt_onnx_parse (model, strlen (model), NULL, &error);
       if (cases[c].message == NULL)
         {

@@ -6,8 +6,8 @@
  *     g = 1: B divides I where the data are in blocks, else I < B,
  *     g > 1: I = 1, or B divides I and O / g,
  *
- * and a ReorderOutput to c channels of C only where C - c < B. B is what of 8 and 16 all nodes of the file allow.
- * Filters lie as
+ * and a ReorderOutput to c channels of C only where C - c < B. B is what of 8 and 16 all nodes of the file allow, and
+ * its metadata property nchwc_block_size, if it has one. Filters lie as
  *
  *     [O / B][I / B][H][W][B of I][B of O]    data in blocks, and groups of more than one channel
  *     [O / B][I][H][W][B of O]                other data, and one channel a group
@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define DOMAIN "com.microsoft.nchwc"
+#define PROPERTY "nchwc_block_size"
 
 struct _LptOnnxNchwc
 {
@@ -142,6 +143,21 @@ scan_graph (LptOnnxNchwc           *nchwc,
       g_hash_table_add (nchwc->shared, graph->output[i]->name);
 }
 
+static void
+scan_metadata (LptOnnxNchwc           *nchwc,
+               const Onnx__ModelProto *model)
+{
+  for (gsize i = 0; i < model->n_metadata_props; i++)
+    if (g_str_equal (lpt_onnx_text (model->metadata_props[i]->key), PROPERTY))
+      for (guint b = 0; b < G_N_ELEMENTS (blocks); b++)
+        {
+          g_autofree char *number = g_strdup_printf ("%" G_GINT64_FORMAT, blocks[b]);
+
+          nchwc->allowed[b] = nchwc->allowed[b]
+                              && g_str_equal (lpt_onnx_text (model->metadata_props[i]->value), number);
+        }
+}
+
 LptOnnxNchwc *
 lpt_onnx_nchwc (LptOnnxImport *import)
 {
@@ -155,6 +171,7 @@ lpt_onnx_nchwc (LptOnnxImport *import)
   nchwc->shared = g_hash_table_new (g_str_hash, g_str_equal);
   nchwc->filters = g_hash_table_new (g_str_hash, g_str_equal);
   scan_graph (nchwc, import->file->model->graph, 0);
+  scan_metadata (nchwc, import->file->model);
   return nchwc;
 }
 
@@ -178,7 +195,8 @@ lpt_onnx_nchwc_block (LptOnnxNode *on)
     return blocks[nchwc->allowed[1] ? 1 : 0];
   if (nchwc->allowed[0])
     lpt_onnx_unsupported (on, "layout: whether blocks have 8 or 16 channels does not follow from the numbers of "
-                              "channels; save the file without layout optimization (level extended)");
+                              "channels; save the file at the level extended, or say it in the metadata property "
+                              PROPERTY);
   else
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "the numbers of channels fit neither blocks of 8 nor of 16");
   return 0;
