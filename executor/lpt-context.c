@@ -55,6 +55,28 @@ count_addresses (LptPlanContext *context)
   context->addresses = g_new0 (guint8 *, n + 1);
 }
 
+/* What a run goes through, found once: of networks of a few hundred products it is a good part of the time to ask each op
+ * again. */
+static void
+list_steps (LptPlanContext *context)
+{
+  const GPtrArray *ops = context->plan->program->ops;
+  guint i;
+
+  context->steps = g_new (LptRunStep, ops->len + 1);
+  for (i = 0; i < ops->len; i++)
+    {
+      const LptProgramOp *op = ops->pdata[i];
+      guint8 *const *in = context->addresses + context->first[i];
+
+      if (op->folded || (op->has_form && (op->form.run == NULL || op->form.tasks == 0)))
+        continue;
+      context->steps[context->n_steps++] = (LptRunStep) {
+        .op = op, .at = i, .run = op->has_form ? op->form.run : NULL, .tasks = op->has_form ? op->form.tasks : 1,
+        .data = { .in = in, .more = in + op->form.n_in + 1, .workspace = context->workspace } };
+    }
+}
+
 /* Variables by name, once. */
 static void
 bind_states (LptPlanContext *context)
@@ -113,6 +135,9 @@ lpt_plan_context_bind (LptPlanContext *context)
       for (more = 0; op->has_form && more < op->form.n_more; more++)
         to[k++] = context->arrays[op->form.more[more]->index].data;
     }
+  for (i = 0; i < context->n_steps; i++)
+    if (context->steps[i].run != NULL)
+      context->steps[i].data.out = context->steps[i].data.in[context->steps[i].op->form.n_in];
   context->bound = TRUE;
 }
 
@@ -151,6 +176,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   if (context->arena == NULL)
     return NULL;
   context->workspace = context->arena + program->arena_size;
+  list_steps (context);
   lpt_plan_context_bind (context);
 
   return g_steal_pointer (&context);
@@ -193,6 +219,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_free (context->arrays);
   g_free (context->addresses);
   g_free (context->first);
+  g_free (context->steps);
   g_free (context->state_of);
   g_free (context->inputs);
   g_free (context->in);

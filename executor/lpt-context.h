@@ -8,12 +8,24 @@
 #include "executor/lpt-state.h"
 #include "executor/lpt-trace.h"
 
+/* An op that runs: others are folded, are their input's bytes, or have no tasks. */
+typedef struct
+{
+  const LptProgramOp *op;
+  guint               at;     /* its place in program->ops */
+  LptFormRun          run;    /* NULL: a reference op */
+  gsize               tasks;
+  LptOpData           data;   /* of the thread that calls */
+} LptRunStep;
+
 struct _LptPlanContext
 {
   const LptPlan *plan;
   LptArray      *arrays;      /* one for each value of the program */
   guint8       **addresses;   /* of the operands of each op with a form, its output behind them: where it begins says `first` */
   guint         *first;       /* by place in program->ops */
+  LptRunStep    *steps;       /* n_steps, in order */
+  guint          n_steps;
   LptTensor    **inputs;      /* what keeps input arrays alive */
   guint8        *arena;       /* the plan's, then workspace for each thread */
   guint8        *workspace;

@@ -231,8 +231,29 @@ run_op (LptPlanContext *context,
 }
 
 static gboolean
-run_all (LptPlanContext *context,
-         GError        **error)
+run_steps (LptPlanContext *context,
+           GError        **error)
+{
+  const LptRunStep *step = context->steps, *end = step + context->n_steps;
+  const gboolean alone = lpt_pool_n_threads (context->pool) == 1;
+
+  for (; step < end; step++)
+    {
+      if (!lpt_limits_go_on (error))
+        return FALSE;
+      if (step->run != NULL && (alone || step->tasks == 1))
+        step->run (step->op, &step->data, 0, step->tasks);
+      else if (!run_op (context, step->at, error))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
+/* Ops that somebody looks at, or that overlap. */
+static gboolean
+run_watched (LptPlanContext *context,
+             GError        **error)
 {
   const GPtrArray *ops = context->plan->program->ops;
   guint i, next = 0;
@@ -291,6 +312,7 @@ lpt_plan_run_bound (LptPlanContext *context,
                     GError        **error)
 {
   const guint mark = lpt_memory_mark ();
+  gboolean plain;
 
   context->ran = FALSE;
   if (context->dynamic)
@@ -298,7 +320,8 @@ lpt_plan_run_bound (LptPlanContext *context,
   /* A program is short loops; reference ops that take long leave the other threads alone. */
   if (context->plan->program->overlaps->len > 0)
     lpt_pool_wake (context->pool);
-  context->ran = run_all (context, error) && lpt_memory_check (mark, error);
+  plain = context->run_loops == NULL && context->profile == NULL && context->trace == NULL;
+  context->ran = (plain ? run_steps (context, error) : run_watched (context, error)) && lpt_memory_check (mark, error);
   lpt_states_commit (context->states, context->ran);
 
   return context->ran;

@@ -266,28 +266,31 @@ run_loop (LptPool *pool, size_t first, size_t n, Work work)
 }
 
 static void
-run_all (LptPool *pool, size_t n_tasks, Work work)
+run_loops (LptPool *pool, size_t n_tasks, const Work *work)
 {
-  if (lpt_pool_n_threads (pool) == 1 || n_tasks <= 1)
-    {
-      run_work (&work, 0, n_tasks, 0);
-      return;
-    }
   for (size_t first = 0, n; first < n_tasks; first += n)
     {
       n = n_tasks - first < MAX_TASKS ? n_tasks - first : MAX_TASKS;
-      run_loop (pool, first, n, work);
+      run_loop (pool, first, n, *work);
     }
 }
 
+/* What the caller does alone costs no more than the call: loops of small networks are shorter than a microsecond. */
 void
 lpt_parallel_for (LptPool *pool, size_t n_tasks, LptParallelFunc func, void *data)
 {
-  run_all (pool, n_tasks, (Work) { .func = func, .data = data });
+  if (lpt_pool_n_threads (pool) > 1 && n_tasks > 1)
+    run_loops (pool, n_tasks, &(Work) { .func = func, .data = data });
+  else
+    for (size_t task = 0; task < n_tasks; task++)
+      func (data, task, 0);
 }
 
 void
 lpt_parallel_ranges (LptPool *pool, size_t n_tasks, LptParallelRange func, void *data)
 {
-  run_all (pool, n_tasks, (Work) { .ranges = func, .data = data });
+  if (lpt_pool_n_threads (pool) > 1 && n_tasks > 1)
+    run_loops (pool, n_tasks, &(Work) { .ranges = func, .data = data });
+  else if (n_tasks > 0)
+    func (data, 0, n_tasks, 0);
 }
