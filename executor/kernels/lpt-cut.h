@@ -30,6 +30,10 @@ lpt_cut_make (size_t end, size_t unit, double want)
 static inline size_t
 lpt_cut_at (const LptCut *c, size_t i)
 {
+  /* Most ranges of small networks are one part: no divisions. */
+  if (i == 0 || i >= c->cuts)
+    return i == 0 ? 0 : c->end;
+
   size_t at = (c->units / c->cuts * i + c->units % c->cuts * i / c->cuts) * c->unit;
 
   return at < c->end ? at : c->end;
@@ -44,6 +48,14 @@ typedef struct {
 static inline LptCutBox
 lpt_cut_box (size_t *task, size_t end, size_t columns)
 {
+  if (columns == 1)
+    {
+      const LptCutBox all = { *task, end, 0, 1 };
+
+      *task = end;
+      return all;
+    }
+
   size_t i = *task / columns, j = *task % columns, n = end - *task;
   LptCutBox box = j == 0 && n >= columns ? (LptCutBox) { i, i + n / columns, 0, columns }
                                          : (LptCutBox) { i, i + 1, j, n < columns - j ? j + n : columns };

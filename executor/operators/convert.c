@@ -14,7 +14,7 @@ typedef struct
 {
   const LptTransposeKernel *kernel;
   gsize    images, pixels, channels;   /* where the order stays: one channel */
-  gsize    per_task;                   /* pixels */
+  gsize    per_task, tasks;            /* pixels; tasks of an image */
   gsize    element;
   gboolean from_last, to_last, flip;
 } Convert;
@@ -40,7 +40,7 @@ convert_task (const LptProgramOp *op,
               gsize               task)
 {
   const Convert *c = op->form.params;
-  gsize tasks = (c->pixels + c->per_task - 1) / c->per_task, image = task / tasks, first = task % tasks * c->per_task;
+  gsize image = c->tasks == 1 ? task : task / c->tasks, first = (task - image * c->tasks) * c->per_task;
   gsize n = MIN (c->per_task, c->pixels - first), pitch = c->from_last ? op->form.in[0].value->pitch : c->channels, i;
   const guint8 *in = data->in[0] + (image * c->pixels * pitch + first * (c->from_last ? pitch : 1)) * c->element;
   guint8 *out = data->out + (image * c->pixels * c->channels + first * (c->to_last ? c->channels : 1)) * c->element;
@@ -111,8 +111,9 @@ lpt_convert_prepare (LptProgram      *program,
     }
   /* Whole squares of the transpose. */
   c->per_task = (MAX (TASK_BYTES / MAX (c->channels * c->element, 1), 1) + 63) & ~(gsize) 63;
+  c->tasks = (c->pixels + c->per_task - 1) / c->per_task;
   op->has_form = TRUE;
-  op->form = (LptOpForm) { .run = convert_run, .params = c, .tasks = c->images * ((c->pixels + c->per_task - 1) / c->per_task),
+  op->form = (LptOpForm) { .run = convert_run, .params = c, .tasks = c->images * c->tasks,
                            .kernel = c->from_last != c->to_last ? "transpose" : from == to || c->to_last ? "copy" : "flip",
                            .n_in = 1, .in = g_memdup2 (LPT_OPERANDS ({ made, from }), sizeof (LptOperand)), .out = value, .out_layout = to, .last = op };
 }

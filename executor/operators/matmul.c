@@ -11,7 +11,7 @@ typedef struct
 {
   LptFusedEpilogue epilogue;
   LptGemm      gemm;
-  gsize        tm, tn;
+  gsize        tm, tn, columns;      /* of a tile; tiles side by side */
 } MatMul;
 
 static LptCutBox
@@ -19,7 +19,7 @@ next_tiles (const MatMul *m,
             gsize        *task,
             gsize         end)
 {
-  LptCutBox box = lpt_cut_box (task, end, (m->gemm.n + m->tn - 1) / m->tn);
+  LptCutBox box = lpt_cut_box (task, end, m->columns);
 
   return (LptCutBox) { box.i0 * m->tm, MIN (box.i1 * m->tm, m->gemm.m), box.j0 * m->tn,
                        MIN (box.j1 * m->tn, m->gemm.n) };
@@ -89,7 +89,7 @@ static void
 matmul_set_form (LptProgramOp *op,
                  MatMul       *m)
 {
-  const gsize tasks = (m->gemm.m + m->tm - 1) / m->tm * ((m->gemm.n + m->tn - 1) / m->tn);
+  const gsize tasks = (m->gemm.m + m->tm - 1) / m->tm * m->columns;
   LptOpForm form = {
     .run = matmul_run, .access = matmul_access, .follow = matmul_follow, .bind = matmul_bind, .clear = matmul_clear, .params = m,
     .kernel = m->gemm.kernel->name, .tasks = tasks, .workspace = (lpt_gemm_workspace (&m->gemm) + 63) & ~(gsize) 63, .n_in = m->epilogue.residual != NULL ? 2 : 1,
@@ -204,6 +204,7 @@ lpt_prepare_matmul (LptProgram   *program,
                         .m = p.rows, .k = p.k, .n = p.n, .lda = p.k, .packed = packed.data,
                         .ldo = p.n * (m->epilogue.e.store == LPT_STORE_Q8 ? 1 : 4), .ldr = p.n };
   lpt_gemm_tiling (gemm, p.rows, p.k, p.n, &m->tm, &m->tn);
+  m->columns = (p.n + m->tn - 1) / m->tn;
   matmul_set_form (op, m);
 
   return TRUE;

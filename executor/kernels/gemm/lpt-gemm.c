@@ -271,6 +271,9 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
 size_t
 lpt_gemm_block_rows (const LptGemmKernel *kernel, size_t rows, size_t most)
 {
+  if (rows <= most)
+    return rows;
+
   size_t blocks = (rows + most - 1) / most, share = (rows + blocks - 1) / blocks;
 
   if (kernel->sweep)

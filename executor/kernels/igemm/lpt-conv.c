@@ -317,7 +317,7 @@ copy_row (const RowRing *ring, size_t kz, ptrdiff_t y)
   from += (size_t) y * c->row_stride + skipped * c->pixel_stride;
   memset (to, c->pad_value, left * s->ic);
   to += left * s->ic;
-  if (c->channel_stride == 1 && c->pixel_stride == s->ic)
+  if ((c->channel_stride == 1 || s->ic == 1) && c->pixel_stride == s->ic)
     memcpy (to, from, inside * s->ic);
   else if (s->ic == 3 && c->pixel_stride == 1)
     c->kernel->interleave (inside, from, from + c->channel_stride, from + 2 * c->channel_stride, to);
