@@ -311,13 +311,11 @@ run_one_row (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size
   return true;
 }
 
-void
-lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
-                size_t n1, int32_t *row_sums, void *scratch)
+/* All panels of a block. Apart, since its room on the stack costs more than some rows that do without it. */
+__attribute__ ((noinline)) static void
+run_panels (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0, size_t n1,
+            int32_t *row_sums, void *scratch)
 {
-  if (run_one_row (b, rows, ptr, n0, n1, row_sums))
-    return;
-
   const LptGemmKernel *kernel = b->kernel;
   size_t width = lpt_gemm_panel (kernel, b->n), done = n0;
   LptEpilogue first = *b->epilogue, second = *b->epilogue;
@@ -372,6 +370,14 @@ lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, s
           done = end;
         }
     }
+}
+
+void
+lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
+                size_t n1, int32_t *row_sums, void *scratch)
+{
+  if (!run_one_row (b, rows, ptr, n0, n1, row_sums))
+    run_panels (b, rows, ptr, ptr_stride, n0, n1, row_sums, scratch);
 }
 
 bool
