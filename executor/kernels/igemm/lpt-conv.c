@@ -119,7 +119,9 @@ typedef struct {
 static Pixel
 pixel_of (const LptConvShape *s, size_t m)
 {
-  return (Pixel) { m / s->ow / s->oh, m / s->ow % s->oh, m % s->ow };
+  size_t line = m < s->ow ? 0 : m / s->ow, plane = line < s->oh ? 0 : line / s->oh;
+
+  return (Pixel) { plane, line - plane * s->oh, m - line * s->ow };
 }
 
 /* The input plane that tap kz of an output plane reads, or NULL: padding. */
@@ -127,9 +129,10 @@ static const uint8_t *
 plane_of (const LptConv *c, size_t plane, size_t kz)
 {
   const LptConvShape *s = &c->shape;
-  size_t z = plane % s->od * s->stride_d + kz * s->dilation_d - (size_t) s->pad_front;
+  size_t image = s->od == 1 ? plane : plane / s->od;
+  size_t z = (plane - image * s->od) * s->stride_d + kz * s->dilation_d - (size_t) s->pad_front;
 
-  return z < s->id ? c->in + plane / s->od * c->image_stride + z * c->plane_stride : NULL;
+  return z < s->id ? c->in + image * c->image_stride + z * c->plane_stride : NULL;
 }
 
 /* Bytes of a copied row: every column that a tap can reach, and room to read whole groups of four. */
@@ -291,7 +294,11 @@ typedef struct {
 static uint8_t *
 ring_row (const RowRing *ring, size_t kz, ptrdiff_t y)
 {
-  size_t slot = (size_t) (y + ring->conv->shape.pad_top) % ring->n_rows;
+  size_t slot = (size_t) (y + ring->conv->shape.pad_top);
+
+  /* Planes that fit go without a division. */
+  if (slot >= ring->n_rows)
+    slot %= ring->n_rows;
 
   return ring->rows + (kz * ring->n_rows + slot) * ring->row_bytes;
 }
