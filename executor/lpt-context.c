@@ -37,11 +37,12 @@ profile_new (const LptProgram *program)
   return rows;
 }
 
-/* Room for the addresses of all operands. */
-static void
+/* Room for the addresses of all operands and, behind them, of what an op keeps. Returns the bytes of all of that. */
+static gsize
 count_addresses (LptPlanContext *context)
 {
   const GPtrArray *ops = context->plan->program->ops;
+  gsize kept = 0;
   guint i, n = 0;
 
   context->first = g_new (guint, ops->len + 1);
@@ -50,13 +51,34 @@ count_addresses (LptPlanContext *context)
       const LptProgramOp *op = ops->pdata[i];
 
       context->first[i] = n;
-      n += op->has_form ? op->form.n_in + 1 + op->form.n_more : 0;
+      n += op->has_form ? op->form.n_in + 1 + op->form.n_more + 1 : 0;
+      kept += op->has_form ? op->form.kept : 0;
     }
   context->addresses = g_new0 (guint8 *, n + 1);
+
+  return kept;
 }
 
-/* What a run goes through, found once: of networks of a few hundred products it is a good part of the time to ask each op
- * again. */
+static void
+place_kept (LptPlanContext *context,
+            guint8         *at)
+{
+  const GPtrArray *ops = context->plan->program->ops;
+  guint i;
+
+  for (i = 0; i < ops->len; i++)
+    {
+      const LptProgramOp *op = ops->pdata[i];
+
+      if (!op->has_form || op->form.kept == 0)
+        continue;
+      context->addresses[context->first[i] + op->form.n_in + 1 + op->form.n_more] = at;
+      at += op->form.kept;
+    }
+}
+
+/* What a run goes through, found once: of networks of a few hundred products it is a good part of the time to ask each
+ * op again. */
 static void
 list_steps (LptPlanContext *context)
 {
@@ -73,7 +95,8 @@ list_steps (LptPlanContext *context)
         continue;
       context->steps[context->n_steps++] = (LptRunStep) {
         .op = op, .at = i, .run = op->has_form ? op->form.run : NULL, .tasks = op->has_form ? op->form.tasks : 1,
-        .data = { .in = in, .more = in + op->form.n_in + 1, .workspace = context->workspace } };
+        .data = { .in = in, .more = in + op->form.n_in + 1, .workspace = context->workspace,
+                  .kept = op->has_form ? in[op->form.n_in + 1 + op->form.n_more] : NULL } };
     }
 }
 
@@ -148,7 +171,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
 {
   g_autoptr (LptPlanContext) context = g_new0 (LptPlanContext, 1);
   const LptProgram *program = plan->program;
-  gsize work = program->workspace * lpt_pool_n_threads (pool);
+  gsize work = program->workspace * lpt_pool_n_threads (pool), kept;
   guint i;
 
   context->plan = plan;
@@ -171,11 +194,13 @@ lpt_plan_context_new_on (const LptPlan *plan,
       context->arrays[i].owned = FALSE;
       context->dynamic |= ((const LptProgramValue *) program->values->pdata[i])->kind == LPT_STORAGE_DYNAMIC;
     }
-  count_addresses (context);
-  context->arena = lpt_aligned_alloc (program->arena_size + work, error);
+  kept = count_addresses (context);
+  context->arena = lpt_aligned_alloc (program->arena_size + work + kept, error);
   if (context->arena == NULL)
     return NULL;
   context->workspace = context->arena + program->arena_size;
+  memset (context->workspace + work, 0, kept);
+  place_kept (context, context->workspace + work);
   list_steps (context);
   lpt_plan_context_bind (context);
 

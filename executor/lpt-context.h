@@ -22,12 +22,13 @@ struct _LptPlanContext
 {
   const LptPlan *plan;
   LptArray      *arrays;      /* one for each value of the program */
-  guint8       **addresses;   /* of the operands of each op with a form, its output behind them: where it begins says `first` */
+  guint8       **addresses;   /* of the operands of each op with a form, its outputs behind them, then of what it keeps: where it begins says
+                               * `first` */
   guint         *first;       /* by place in program->ops */
   LptRunStep    *steps;       /* n_steps, in order */
   guint          n_steps;
   LptTensor    **inputs;      /* what keeps input arrays alive */
-  guint8        *arena;       /* the plan's, then workspace for each thread */
+  guint8        *arena;       /* the plan's, then workspace for each thread, then what ops keep */
   guint8        *workspace;
   LptArray      *in, *out;    /* of the running call */
   LptScratch    *scratch;

@@ -142,6 +142,7 @@ run_tasks_of (LptPlanContext *context,
   LptOpData data = { .in = in,
                      .out = in[op->form.n_in],
                      .more = in + op->form.n_in + 1,
+                     .kept = in[op->form.n_in + 1 + op->form.n_more],
                      .workspace = context->workspace + thread * program->workspace };
 
   const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;

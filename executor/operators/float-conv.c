@@ -26,6 +26,11 @@
 #define LEAST_TILES 8
 #define MAX_ROW_TASKS 4
 
+/* Tables that runs keep: products for each pointer, in panels, below which naming takes a good part of a task; bytes of
+ * all tables of an op at most. */
+#define KEPT_PRODUCTS 64
+#define KEPT_BYTES (32 * 1024)
+
 typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES, COPY_RUNS } Copy;
 
 typedef struct
@@ -37,16 +42,15 @@ typedef struct
   gsize     pixel;                         /* input channels */
   gsize     bundled;                       /* 0, or output channels of groups of `channels` that are made together */
   gsize     taps, in_pixels, out_pixels, images;
-  gint64   *range;                         /* by kx: output columns from, to, whose input lies inside */
   LptFloatSplit split;
   const float *w;
   gsize     group_size;                    /* packed weights of a group */
   LptFloatTaps *computed;                  /* weights that each task packs for its columns, behind all else; or NULL */
   gsize     chunk;                         /* rows of a task: of a tile, or, where weights are computed, of several */
-  gsize     table;                         /* bytes of the pointers in the workspace */
+  gsize     table;                         /* bytes of the pointers, in the workspace or kept */
+  gsize     kept;                          /* of a task: 0, or what begins with the input that its table is of */
   Copy      copy;                          /* what is copied behind them */
-  gint64    pitch;                         /* from pixel to pixel where the pointers go */
-  const float *zeros;
+  LptFloatNames names;                     /* of its pixels */
   gboolean  placed;                        /* its pixels are some of the output's: */
   LptConvPlace place;
   gsize     apart;                         /* bytes of a task's pixels, and of their residuals, behind the copies */
@@ -62,71 +66,6 @@ struct _LptFloatConvForm
   Conv     *parts;
   float    *zeros;
 };
-
-/* Pointers of @n output pixels of one line from column @x on, for one tap; @line: the line of the input, NULL:
- * outside. */
-static void
-name_line (const Conv   *c,
-           const float  *line,
-           gint64        kx,
-           gint64        x,
-           gint64        n,
-           const float **to)
-{
-  const LptWindow *v = &c->window;
-  gint64 from = line != NULL ? CLAMP (c->range[2 * kx] - x, 0, n) : n,
-         end = line != NULL ? CLAMP (c->range[2 * kx + 1] - x, from, n) : n;
-  gint64 first = (x * v->stride[2] + kx * v->dilation[2] - v->pad[2]) * c->pitch, step = v->stride[2] * c->pitch, j = 0;
-
-  for (; j < from; j++)
-    to[j] = c->zeros;
-  /* Four at a time: of few channels this takes as long as their products. */
-  for (first += j * step; j + 4 <= end; j += 4, first += 4 * step)
-    {
-      to[j] = line + first;
-      to[j + 1] = line + (first + step);
-      to[j + 2] = line + (first + 2 * step);
-      to[j + 3] = line + (first + 3 * step);
-    }
-  for (; j < end; j++, first += step)
-    to[j] = line + first;
-  for (; j < n; j++)
-    to[j] = c->zeros;
-}
-
-/* The table of @n output pixels from @pixel on; @x: what begins with input line @line. */
-static void
-name_pixels (const Conv   *c,
-             const float  *x,
-             gint64        line,
-             gsize         pixel,
-             gsize         n,
-             const float **table)
-{
-  const LptWindow *v = &c->window;
-
-  while (n > 0)
-    {
-      gint64 col = (gint64) pixel % v->out[2], y = (gint64) pixel / v->out[2] % v->out[1],
-             z = (gint64) pixel / v->out[2] / v->out[1];
-      gint64 run = MIN ((gint64) n, v->out[2] - col), kz, ky, kx;
-      const float **to = table;
-
-      for (kz = 0; kz < v->kernel[0]; kz++)
-        for (ky = 0; ky < v->kernel[1]; ky++)
-          {
-            gint64 iz = z * v->stride[0] + kz * v->dilation[0] - v->pad[0],
-                   iy = y * v->stride[1] + ky * v->dilation[1] - v->pad[1];
-            gboolean inside = iz >= 0 && iz < v->in[0] && iy >= 0 && iy < v->in[1];
-
-            for (kx = 0; kx < v->kernel[2]; kx++, to += c->split.rows)
-              name_line (c, inside ? x + (iz * v->in[1] + iy - line) * v->in[2] * c->pitch : NULL, kx, col, run, to);
-          }
-      table += run;
-      pixel += (gsize) run;
-      n -= (gsize) run;
-    }
-}
 
 /* The input lines from *line on that output lines [@y0, @y1] read, both of one plane; returns how many. */
 static gint64
@@ -165,7 +104,7 @@ copy_lines (const Conv  *c,
       pixels = lines_of (v, (gint64) pixel / v->out[2], (gint64) (pixel + rows - 1) / v->out[2], &line) * v->in[2];
   const gsize n = c->bundled > 0 ? c->pixel : c->channels;
 
-  for (x += (gsize) (line * v->in[2]) * c->pixel; pixels > 0; pixels--, x += c->pixel, to += c->pitch)
+  for (x += (gsize) (line * v->in[2]) * c->pixel; pixels > 0; pixels--, x += c->pixel, to += c->names.pitch)
     memcpy (to, x, n * sizeof *to);
 
   return line;
@@ -186,7 +125,7 @@ run_kernel (const Conv         *c,
 {
   c->kernel->run (t);
   if (redo != NULL)
-    lpt_float_taps_redo (c->computed, c->kernel, t, c->zeros, redo->w, redo->column, redo->room);
+    lpt_float_taps_redo (c->computed, c->kernel, t, c->names.zeros, redo->w, redo->column, redo->room);
 }
 
 /* A tile whose rows are not neighbours in the output. */
@@ -216,33 +155,41 @@ run_placed (const Conv      *c,
   lpt_float_placed_scatter (&placed, own, (float *) (gpointer) data->out + channel);
 }
 
-/* The tile of rows from @row on; @t: its columns and weights. */
+/* Where a tile is, and what its task keeps, or NULL. */
+typedef struct
+{
+  gsize   image_group, row, column;
+  guint8 *kept;
+} TileAt;
+
+/* The tile of rows from @at->row on; @t: its columns and weights. */
 static void
 conv_tile (const Conv      *c,
            const LptOpData *data,
            LptFgemmTile     t,
            const Redo      *redo,
-           gsize            image_group,
-           gsize            row,
-           gsize            column)
+           const TileAt    *at)
 {
-  const gsize image = image_group / c->groups, g = image_group % c->groups, all = c->groups * c->rows;
+  const gsize row = at->row, column = at->column, all = c->groups * c->rows, image = at->image_group / c->groups,
+              g = at->image_group % c->groups;
   const gsize first = image * c->out_pixels + row, channel = g * c->rows + column;
   const float *x = (const float *) (gconstpointer) data->in[0] + image * c->in_pixels * c->pixel + g * c->channels;
   const gsize own = c->bundled > 0 ? column / c->bundled * c->channels : 0;
   const float **table = (const float **) (gpointer) data->workspace;
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
 
-  if (c->copy == COPY_RUNS)
+  if (at->kept != NULL)
+    table = lpt_float_names_keep (&c->names, at->kept, x + own, row, t.m);
+  else if (c->copy == COPY_RUNS)
     lpt_float_runs_copy (&c->window, x, row, t.m, table, copies);
   else if (c->copy == COPY_LINES)
     {
       gint64 line = copy_lines (c, x, row, t.m, copies);
 
-      name_pixels (c, copies + own, line, row, t.m, table);
+      lpt_float_names_set (&c->names, copies + own, line, row, t.m, table);
     }
   else
-    name_pixels (c, x + own, 0, row, t.m, table);
+    lpt_float_names_set (&c->names, x + own, 0, row, t.m, table);
   if (c->copy == COPY_ROWS)
     lpt_float_copy_rows (table, t.m, c->channels, copies);
   t.a = table;
@@ -264,15 +211,15 @@ conv_task (const Conv      *c,
            gsize            task)
 {
   const LptFloatSplit *s = &c->split;
-  const gsize column = task / s->row_tasks % s->col_tasks * s->cols, image_group = task / s->col_tasks / s->row_tasks,
-              g = image_group % c->groups;
-  gsize row = task % s->row_tasks * c->chunk;
-  const gsize end = MIN (row + c->chunk, c->out_pixels);
+  TileAt at = { task / s->col_tasks / s->row_tasks, task % s->row_tasks * c->chunk,
+                task / s->row_tasks % s->col_tasks * s->cols, c->kept > 0 ? data->kept + task * c->kept : NULL };
+  const gsize column = at.column, end = MIN (at.row + c->chunk, c->out_pixels);
   const gboolean runs = c->copy == COPY_RUNS;
   LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = runs ? c->taps : c->channels,
                      .taps = runs ? 1 : c->taps, .a_rows = s->rows, .a_step = 1, .by_rows = s->by_rows,
                      .group = c->bundled };
   float *own = (float *) (gpointer) (data->workspace + c->workspace);
+  const gsize g = at.image_group % c->groups;
   Redo redo;
   gboolean finite = TRUE;
 
@@ -285,10 +232,10 @@ conv_task (const Conv      *c,
     }
   else
     t.b = c->w + g * c->group_size + column * c->channels * c->taps;
-  for (; row < end; row += s->rows)
+  for (; at.row < end; at.row += s->rows)
     {
-      t.m = MIN (s->rows, end - row);
-      conv_tile (c, data, t, finite ? NULL : &redo, image_group, row, column);
+      t.m = MIN (s->rows, end - at.row);
+      conv_tile (c, data, t, finite ? NULL : &redo, &at);
     }
 }
 
@@ -317,7 +264,7 @@ conv_clear (gpointer params)
 
   for (i = 0; i < v->n_parts; i++)
     {
-      g_free (v->parts[i].range);
+      lpt_float_names_clear (&v->parts[i].names);
       g_free (v->parts[i].computed);
     }
   lpt_float_epilogue_clear (&v->end);
@@ -410,11 +357,9 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
 {
   Conv *c = &form->parts[i], *before = c - 1;
   gsize k, pointers;
-  gint64 kx;
 
   c->kernel = s->program->kernels.fgemm;
   c->end = &form->end;
-  c->zeros = form->zeros;
   c->window = *v;
   c->images = s->images;
   c->groups = s->groups;
@@ -425,27 +370,24 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   c->taps = (gsize) lpt_window_size (v->kernel);
   c->in_pixels = (gsize) lpt_window_size (v->in);
   c->out_pixels = (gsize) lpt_window_size (v->out);
-  c->range = g_new (gint64, 2 * v->kernel[2]);
-  for (kx = 0; kx < v->kernel[2]; kx++)
-    lpt_window_range (v, 2, kx, &c->range[2 * kx], &c->range[2 * kx + 1]);
   k = c->channels * c->taps;
-  c->pitch = (gint64) c->pixel;
+  lpt_float_names_init (&c->names, v, (gint64) c->pixel, form->zeros);
   if (computed != NULL)
     c->copy = COPY_NONE;
   else if (c->pixel == 1 && lpt_float_runs_pay (v))
     c->copy = COPY_RUNS;
-  else if (c->taps == 1 && c->bundled == 0 && lpt_float_rows_collide ((gsize) (c->pitch * v->stride[2])))
+  else if (c->taps == 1 && c->bundled == 0 && lpt_float_rows_collide ((gsize) (c->names.pitch * v->stride[2])))
     c->copy = COPY_ROWS;
   else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
-           lpt_float_rows_collide (2 * (gsize) (c->pitch * v->stride[2])))
+           lpt_float_rows_collide (2 * (gsize) (c->names.pitch * v->stride[2])))
     {
       c->copy = COPY_LINES;
-      c->pitch = (gint64) ((c->bundled > 0 ? c->pixel : c->channels) + LPT_FLOAT_GAP);
+      c->names.pitch = (gint64) ((c->bundled > 0 ? c->pixel : c->channels) + LPT_FLOAT_GAP);
     }
   pointers = c->copy == COPY_RUNS ? 1 : c->taps;
   c->split = lpt_float_split (c->images * c->groups, c->out_pixels, c->rows, k,
                               c->copy == COPY_ROWS ? lpt_float_copied_rows (k) : MAX_POINTERS / pointers);
-  c->chunk = c->split.rows;
+  c->chunk = c->names.rows = c->split.rows;
   if (computed != NULL)
     split_computed (c, computed);
   else
@@ -460,7 +402,7 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
     c->workspace += lpt_float_runs_size (v, c->split.rows);
   else if (c->copy == COPY_LINES)
     c->workspace += lpt_float_copied_size ((gsize) (max_lines (v, c->split.rows) * v->in[2]),
-                                           (gsize) c->pitch - LPT_FLOAT_GAP);
+                                           (gsize) c->names.pitch - LPT_FLOAT_GAP);
   if (place == NULL)
     return;
   c->placed = TRUE;
@@ -481,6 +423,20 @@ lpt_float_conv_form_new (const LptFloatConvShape *s,
   lpt_float_epilogue_init (&form->end, s->op, s->view.bias, 1, s->groups * s->out);
 
   return form;
+}
+
+/* Bytes of the tables that a convolution of one part keeps. */
+static gsize
+keep_tables (Conv *c,
+             gsize tasks)
+{
+  const gsize panels = (MIN (c->split.cols, c->rows) + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL, one = LPT_FLOAT_NAMES_HEAD + c->table;
+
+  if (c->copy != COPY_NONE || c->computed != NULL || c->channels * panels > KEPT_PRODUCTS || tasks > KEPT_BYTES / one)
+    return 0;
+  c->kept = one;
+
+  return tasks * one;
 }
 
 static void
@@ -504,6 +460,8 @@ lpt_float_conv_set_form (const LptFloatConvShape *s,
 
   if (last->computed != NULL)
     form.n_in++;
+  if (v->n_parts == 1)
+    form.kept = keep_tables (v->parts, tasks);
   for (i = 0; i < v->n_parts; i++)
     {
       const Conv *c = &v->parts[i];

@@ -30,6 +30,28 @@ void              lpt_float_conv_add_part (const LptFloatConvShape *shape, LptFl
 /* All parts are there: the op has its form. */
 void              lpt_float_conv_set_form (const LptFloatConvShape *shape, LptFloatConvForm *form);
 
+/* --- float-names.c --- */
+
+typedef struct
+{
+  LptWindow    window;
+  gint64      *range;                      /* by kx: output columns from, to, whose input lies inside */
+  gint64       pitch;                      /* from input pixel to pixel */
+  const float *zeros;                      /* what lies outside */
+  gsize        rows;                       /* of a table, from tap to tap */
+} LptFloatNames;
+
+/* In front of a table that is kept: the input that it is of. */
+#define LPT_FLOAT_NAMES_HEAD 64
+
+void          lpt_float_names_init  (LptFloatNames *names, const LptWindow *v, gint64 pitch, const float *zeros);
+void          lpt_float_names_clear (LptFloatNames *names);
+/* The table of @n output pixels from @pixel on; @x: what begins with input line @line. */
+void          lpt_float_names_set   (const LptFloatNames *names, const float *x, gint64 line, gsize pixel, gsize n,
+                                     const float **table);
+/* The same in memory that is kept, zeros at first, for one range of pixels of one input, which may move. */
+const float **lpt_float_names_keep  (const LptFloatNames *names, guint8 *kept, const float *x, gsize pixel, gsize n);
+
 /* --- float-runs.c --- */
 
 /* Is one channel worth it? */

@@ -78,12 +78,14 @@ struct _LptProgramValue
   guint          first, last;  /* places in program->ops: first written, last read; last = G_MAXUINT: kept */
 };
 
-/* What a run of tasks has: where its operands lie, and op->workspace bytes of the running thread's own. */
+/* What a run of tasks has: where its operands lie, op->workspace bytes of the running thread's own, and what the op
+ * itself has. */
 typedef struct
 {
   guint8 *const *in;
   guint8        *out, *workspace;
   guint8 *const *more;       /* further outputs */
+  guint8        *kept;       /* form.kept bytes that runs of a context leave as they were, zeros at first; or NULL */
 } LptOpData;
 
 /* Tasks [@task, @end) of op->form.tasks, which any thread may run in any order. */
@@ -131,6 +133,7 @@ typedef struct
   gsize          tasks;        /* from the shapes, never from the number of threads */
   gsize          start;
   gsize          workspace;    /* per thread, multiple of 64 */
+  gsize          kept;         /* of the op in each context, from run to run; multiple of 64 */
   guint          n_in;
   LptOperand    *in;           /* n_in; owned by the op */
   LptProgramValue *out;

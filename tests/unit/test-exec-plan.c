@@ -124,6 +124,53 @@ test_two_contexts (void)
     g_thread_join (threads[i]);
 }
 
+/* What a real convolution keeps of where its inputs are moves with them: padded and not, on one thread and two. */
+static void
+test_inputs_move (void)
+{
+  static const char text[] =
+    "%x = Parameter : f32[1,1,6,5]\n%w = Const {0.5, -1, 2, 0.25, 1, 3} : f32[3,1,1,2]\n"
+    "%c = Convolution(%x, %w) {pads_begin=[0,1], pads_end=[0,0], strides=[1,1]} : f32[1,3,6,5]\n"
+    "%v = Const {1, -1, 0.5, 2, 4, -3} : f32[2,3,1,1]\n"
+    "%d = Convolution(%c, %v) {strides=[2,1]} : f32[1,2,3,5]\nResult(%d)\n";
+  const LptShape shape = { 4, { 1, 1, 6, 5 } };
+  g_autoptr (LptGraph) graph = parse (text);
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, NULL);
+  g_autoptr (LptPlan) reference = lpt_plan_new (graph, NULL, LPT_PLAN_REFERENCE, NULL);
+  LptTensor *inputs[2];
+  guint threads, i, k;
+
+  for (i = 0; i < 2; i++)
+    {
+      float x[30];
+
+      for (k = 0; k < 30; k++)
+        x[k] = (float) ((k * 7 + i * 3) % 11) - 5;
+      inputs[i] = lpt_tensor_from_f32 (&shape, x, NULL);
+    }
+  for (threads = 1; threads <= 2; threads++)
+    {
+      g_autoptr (LptPlanContext) context = lpt_plan_context_new (plan, threads, NULL);
+      g_autoptr (LptPlanContext) plain = lpt_plan_context_new (reference, 1, NULL);
+
+      for (i = 0; i < 6; i++)
+        {
+          g_autoptr (LptTensor) is = NULL, wanted = NULL;
+
+          g_assert_true (lpt_plan_context_set_input (context, 0, inputs[i / 2 % 2], NULL));
+          g_assert_true (lpt_plan_context_set_input (plain, 0, inputs[i / 2 % 2], NULL));
+          g_assert_true (lpt_plan_run (plan, context, NULL));
+          g_assert_true (lpt_plan_run (reference, plain, NULL));
+          is = lpt_plan_context_output (context, 0, NULL);
+          wanted = lpt_plan_context_output (plain, 0, NULL);
+          g_assert_cmpmem (lpt_tensor_data (is), lpt_tensor_size (is), lpt_tensor_data (wanted),
+                           lpt_tensor_size (wanted));
+        }
+    }
+  for (i = 0; i < 2; i++)
+    lpt_tensor_unref (inputs[i]);
+}
+
 static void
 test_keep_all_and_profile (void)
 {
@@ -328,6 +375,7 @@ main (int    argc,
   g_test_add_func ("/exec/plan/arena", test_arena);
   g_test_add_func ("/exec/plan/memory-is-reused", test_memory_is_reused);
   g_test_add_func ("/exec/plan/two-contexts", test_two_contexts);
+  g_test_add_func ("/exec/plan/inputs-move", test_inputs_move);
   g_test_add_func ("/exec/plan/keep-all-and-profile", test_keep_all_and_profile);
   g_test_add_func ("/exec/plan/stacked", test_stacked);
   g_test_add_func ("/exec/plan/quantised-moves", test_quantised_moves);
