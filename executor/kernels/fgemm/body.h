@@ -32,6 +32,34 @@
 /* Sums in registers. */
 #define SUMS (ROWS * PANELS > MAX_PANELS ? ROWS * PANELS * PARTS : MAX_PANELS * PARTS)
 
+/* Half vectors of few columns: an instruction on a whole one may take twice as long. */
+#if defined (__AVX512F__)
+#define HAS_HALVES 1
+
+INLINE H
+low_half (V v)
+{
+  return (H) _mm512_castps512_ps256 ((__m512) v);
+}
+
+INLINE V
+whole_of (H h)
+{
+  return (V) _mm512_castps256_ps512 ((__m256) h);
+}
+
+INLINE H
+fused_half (H a, H b, H c)
+{
+  return (H) _mm256_fmadd_ps ((__m256) a, (__m256) b, (__m256) c);
+}
+#else
+#define HAS_HALVES 0
+#define low_half(v) ((H) { 0 })
+#define whole_of(h) splat (h[0])
+#define fused_half(a, b, c) (c)
+#endif
+
 /* The end of whole vectors: asked once for all what there is of it. */
 INLINE void
 end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t column, V *acc)
@@ -61,22 +89,28 @@ end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t 
 #undef EACH
 }
 
-/* Rows from `row` on and columns from `column` on, `left` of them; `rows` and `panels` are constants. */
+/* Rows from `row` on and columns from `column` on: `parts` vectors of them and, with `half`, half of one. All three are
+ * constants. */
 LPT_TILE void
-block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t column)
+block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, size_t column)
 {
   const float *const *a = t->a + row, *const *from = a;
   const float *b = t->b + column * (t->ldb > 0 ? 1 : t->channels * t->taps);
   size_t next = LPT_FGEMM_PANEL * (t->ldb > 0 ? 1 : t->channels * t->taps);
   size_t step = t->ldb > 0 ? t->ldb : LPT_FGEMM_PANEL;
-  size_t parts = panels * PARTS, left = t->n - column;
+  size_t left = t->n - column, panels = (parts + half + PARTS - 1) / PARTS;
+  const float *b_half = b + parts / PARTS * next + parts % PARTS * WIDTH;
   V acc[SUMS];
+  H acc_half[ROWS];
 
   LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
-    LPT_TILE_UNROLL
-    for (size_t q = 0; q < parts; q++)
-      acc[r * parts + q] = splat (0.0f);
+    {
+      LPT_TILE_UNROLL
+      for (size_t q = 0; q < parts; q++)
+        acc[r * parts + q] = splat (0.0f);
+      acc_half[r] = low_half (splat (0.0f));
+    }
   /* Results and what is added to them arrive while the sums run. */
   LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
@@ -88,13 +122,16 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
           __builtin_prefetch (t->end.residual + (row + r) * t->end.ldr + column + q * LPT_FGEMM_PANEL);
       }
   /* One loop over taps and channels, as most products have one tap. */
-  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += step)
+  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += step, b_half += step)
     {
       V w[MAX_PANELS * PARTS];
+      H w_half;
 
       LPT_TILE_UNROLL
       for (size_t q = 0; q < parts; q++)
         w[q] = load (b + q / PARTS * next + q % PARTS * WIDTH, WIDTH, 0.0f);
+      if (half)
+        memcpy (&w_half, b_half, sizeof w_half);
       LPT_TILE_UNROLL
       for (size_t r = 0; r < rows; r++)
         {
@@ -103,6 +140,8 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
           LPT_TILE_UNROLL
           for (size_t q = 0; q < parts; q++)
             acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
+          if (half)
+            acc_half[r] = fused_half (low_half (x), w_half, acc_half[r]);
         }
       from += t->a_rows;
       if (++tap == t->taps)
@@ -112,7 +151,7 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
           at += t->a_step;
         }
     }
-  if (left >= parts * WIDTH)
+  if (!half && left >= parts * WIDTH)
     {
       end_block (t, rows, parts, row, column, acc);
       return;
@@ -120,42 +159,54 @@ block (const LptFgemmTile *t, size_t rows, size_t panels, size_t row, size_t col
   LPT_TILE_UNROLL
   for (size_t r = 0; r < rows; r++)
     LPT_TILE_UNROLL
-    for (size_t q = 0; q < parts; q++)
+    for (size_t q = 0; q < parts + half; q++)
       {
         size_t at = q * WIDTH, n = left <= at ? 0 : left - at < WIDTH ? left - at : WIDTH;
+        V sum = q < parts ? acc[r * parts + q] : whole_of (acc_half[r]);
 
         if (n > 0)
-          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, acc[r * parts + q], row + r, column + at, n), n);
+          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, sum, row + r, column + at, n), n);
       }
 }
 
 /* As many rows as there are, up to ROWS; returns how many. */
 INLINE size_t
-rows_of (const LptFgemmTile *t, size_t panels, size_t row, size_t column)
+rows_of (const LptFgemmTile *t, size_t parts, bool half, size_t row, size_t column)
 {
   size_t rows = t->m - row < ROWS ? t->m - row : ROWS;
 
   switch (rows)
     {
-#define CASE(rows) case rows: block (t, rows, panels, row, column); break;
+#define CASE(rows) case rows: block (t, rows, parts, half, row, column); break;
 #if ROWS > 6
     CASE (14) CASE (13) CASE (12) CASE (11) CASE (10) CASE (9) CASE (8) CASE (7)
 #endif
 #if ROWS > 1
     CASE (6) CASE (5) CASE (4) CASE (3) CASE (2)
 #endif
-    default: block (t, 1, panels, row, column);
+    default: block (t, 1, parts, half, row, column);
     }
   return rows;
 }
 
-/* One block; returns its rows. */
+/* One block; returns its rows. What is left of the columns takes as many vectors as it fills. */
 INLINE size_t
 block_at (const LptFgemmTile *t, size_t row, size_t column)
 {
-  if (PANELS == 1 || t->n - column <= LPT_FGEMM_PANEL)
-    return rows_of (t, 1, row, column);
-  return rows_of (t, PANELS, row, column);
+  const size_t left = t->n - column;
+
+#if HAS_HALVES
+  if (left <= HALF)
+    return rows_of (t, 0, true, row, column);
+  if (left > WIDTH && left <= WIDTH + HALF)
+    return rows_of (t, 1, true, row, column);
+#elif PARTS == 2
+  if (left <= WIDTH)
+    return rows_of (t, 1, false, row, column);
+#endif
+  if (PANELS == 1 || left <= LPT_FGEMM_PANEL)
+    return rows_of (t, PARTS, false, row, column);
+  return rows_of (t, PANELS * PARTS, false, row, column);
 }
 
 /* All of a tile of a row or two but for the last columns; returns how many columns. */
@@ -167,13 +218,13 @@ wide_blocks (const LptFgemmTile *t)
 
   if (PANELS_OF_ONE > PANELS && t->m == 1)
     for (; t->n - column > one - LPT_FGEMM_PANEL; column += one < t->n - column ? one : t->n - column)
-      block (t, 1, PANELS_OF_ONE, 0, column);
+      block (t, 1, PANELS_OF_ONE * PARTS, false, 0, column);
   if (PANELS_OF_TWO > PANELS && t->m == 1)
     for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
-      block (t, 1, PANELS_OF_TWO, 0, column);
+      block (t, 1, PANELS_OF_TWO * PARTS, false, 0, column);
   if (PANELS_OF_TWO > PANELS && t->m == 2)
     for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
-      block (t, 2, PANELS_OF_TWO, 0, column);
+      block (t, 2, PANELS_OF_TWO * PARTS, false, 0, column);
   return column;
 }
 
