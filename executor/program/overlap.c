@@ -3,7 +3,8 @@
  * Ops with tasks that follow each other are loops that run as one (lpt-loop-runner.h). A unit, some neighbouring tasks,
  * waits for those of the op before that write what it reads or overwrites, or read what it overwrites: that is asked of
  * the ops in bytes of their operands (access), and compared where these lie, in the arena or outside. So neither parts
- * of other values nor memory that is used again need rules of their own. Reference ops run by themselves.
+ * of other values nor memory that is used again need rules of their own. Reference ops run by themselves, and so do ops
+ * none of which has two tasks: there is nothing that another thread could do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -199,6 +200,7 @@ lpt_program_overlap (LptProgram *program,
 {
   GArray *overlaps = program->overlaps;
   guint i, n = 0, first = 0;
+  gboolean shared = FALSE;       /* one of them has several tasks */
 
   g_array_set_clear_func (overlaps, clear_overlap);
   for (i = 0; i <= program->ops->len; i++)
@@ -208,12 +210,14 @@ lpt_program_overlap (LptProgram *program,
       if (op != NULL && !runs_alone (op))
         {
           n += is_loop (op);
+          shared |= is_loop (op) && op->form.tasks > 1;
           continue;
         }
-      if (n > 1)
+      if (n > 1 && shared)
         add_overlap (program, overlaps, first, i, n);
       first = i + 1;
       n = 0;
+      shared = FALSE;
     }
 
   return TRUE;
