@@ -42,6 +42,12 @@ low_half (V v)
   return (H) _mm512_castps512_ps256 ((__m512) v);
 }
 
+INLINE H
+splat_half (float x)
+{
+  return (H) _mm256_set1_ps (x);
+}
+
 INLINE V
 whole_of (H h)
 {
@@ -56,6 +62,7 @@ fused_half (H a, H b, H c)
 #else
 #define HAS_HALVES 0
 #define low_half(v) ((H) { 0 })
+#define splat_half(x) ((H) { 0 })
 #define whole_of(h) splat (h[0])
 #define fused_half(a, b, c) (c)
 #endif
@@ -141,7 +148,7 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
           for (size_t q = 0; q < parts; q++)
             acc[r * parts + q] = fused (x, w[q], acc[r * parts + q]);
           if (half)
-            acc_half[r] = fused_half (low_half (x), w_half, acc_half[r]);
+            acc_half[r] = fused_half (parts > 0 ? low_half (x) : splat_half (from[r][at]), w_half, acc_half[r]);
         }
       from += t->a_rows;
       if (++tap == t->taps)
