@@ -12,7 +12,7 @@
  */
 
 #include "eval/integer/lpt-int-litert.h"
-#include "eval/integer/lpt-int-fixed16.h"
+#include "executor/kernels/lstm/fixed16.h"
 
 #include "ir/scalar/lpt-loop.h"
 

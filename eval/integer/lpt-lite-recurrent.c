@@ -20,9 +20,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/integer/lpt-int-fixed16.h"
+#include "executor/kernels/lstm/fixed16.h"
 #include "eval/integer/lpt-int-litert.h"
 #include "eval/integer/lpt-int.h"
+#include "eval/integer/lpt-lite-lstm.h"
 #include "eval/integer/lpt-lite-svdf.h"
 #include "eval/lpt-exec-ops.h"
 
@@ -109,14 +110,44 @@ typedef struct
 {
   LptCall                    *call;
   const LptLiteLstmCellAttrs *attrs;
-  gint64                      inputs, cells, outputs;
   LptMode                     mode;
+  LptLiteLstm                 s;
+  const LptArray             *in[LPT_LSTM_N_IN];
 } Lstm;
 
 static const LptArray *
 input (const Lstm *l, guint i)
 {
-  return lpt_call_has (l->call, i) ? &l->call->in[i] : NULL;
+  return l->in[i];
+}
+
+/* Of the numbers of gate @g. */
+static float
+gate_step (const LptLiteLstmCellAttrs *attrs, const LptArray *const *in, guint g)
+{
+  return in[LPT_LSTM_IN_NORM + g] != NULL ? (float) (g < attrs->gate_scales.n ? attrs->gate_scales.v[g] : 0x1p-12)
+                                          : 0x1p-12f;
+}
+
+LptLiteLstm
+lpt_lite_lstm (LptNode *node, const LptArray *const *in)
+{
+  const LptLiteLstmCellAttrs *attrs = LPT_ATTRS (node, LptLiteLstmCellAttrs);
+  const LptArray *x = in[LPT_LSTM_IN_X], *h = in[LPT_LSTM_IN_H], *c = in[LPT_LSTM_IN_C];
+  const LptMode mode = lpt_requant_node_mode (node);
+  LptLiteLstm s = { .batch = x->shape.dims[0], .inputs = x->shape.dims[1], .cells = c->shape.dims[1],
+                    .outputs = h->shape.dims[1], .coupled = in[LPT_LSTM_IN_WX] == NULL, .micro = is_micro (mode) };
+  for (guint g = s.coupled ? F : I; g <= O; g++)
+    {
+      const float step = gate_step (attrs, in, g);
+      s.of_x[g] = multiplier (mode, (double) (scale_of (in[LPT_LSTM_IN_WX + g]) * scale_of (x) / step));
+      s.of_h[g] = multiplier (mode, (double) (scale_of (in[LPT_LSTM_IN_WH + g]) * scale_of (h) / step));
+    }
+  s.of_hidden = multiplier (mode, 0x1p-30 / (double) (float) attrs->hidden_scale);
+  frexp (scale_of (c), &s.power);
+  s.power--;
+  s.clip = attrs->cell_clip > 0 ? (gint32) MIN (attrs->cell_clip / scale_of (c), 32767.0) : 0;
+  return s;
 }
 
 /* The layer norm over the gate's numbers. */
@@ -125,7 +156,7 @@ normalize (const Lstm *l, guint g, gint16 *v)
 {
   const LptArray *coefficient = input (l, 20 + g), *bias = input (l, 12 + g);
   const LptMultiplier out = multiplier (l->mode, (double) scale_of (coefficient) * 4096.0);
-  gint64 sum = 0, squares = 0, n = l->cells;
+  gint64 sum = 0, squares = 0, n = l->s.cells;
   gint32 m;
   gint s;
   for (gint64 k = 0; k < n; k++)
@@ -158,19 +189,16 @@ gate (const Lstm *l, guint g, gint64 b, const gint16 *cell, gint16 *v)
   const LptArray *x = input (l, 0), *h = input (l, 18), *w = input (l, 1 + g), *r = input (l, 5 + g),
                  *bias = input (l, 12 + g);
   const LptArray *p = peepholes[g] >= 0 ? input (l, (guint) peepholes[g]) : NULL, *norm = input (l, 20 + g);
-  float step = norm != NULL ? (float) (g < l->attrs->gate_scales.n ? l->attrs->gate_scales.v[g] : 0x1p-12) : 0x1p-12f;
-  const LptMultiplier of_x = multiplier (l->mode, (double) (scale_of (w) * scale_of (x) / step)),
-                      of_h = multiplier (l->mode, (double) (scale_of (r) * scale_of (h) / step));
-  LptMultiplier of_cell = of_x;
+  LptMultiplier of_cell = l->s.of_x[g];
   if (p != NULL)
-    of_cell = multiplier (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / step));
-  for (gint64 k = 0; k < l->cells; k++)
+    of_cell = multiplier (l->mode, (double) (scale_of (input (l, 19)) * scale_of (p) / gate_step (l->attrs, l->in, g)));
+  for (gint64 k = 0; k < l->s.cells; k++)
     {
-      gint64 acc = dot (w, k, x, b * l->inputs, l->inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
-      v[k] = sat16 (rescale (&of_x, acc));
-      v[k] = sat16 ((gint64) v[k] + rescale (&of_h, dot (r, k, h, b * l->outputs, l->outputs)));
+      gint64 acc = dot (w, k, x, b * l->s.inputs, l->s.inputs) + (norm == NULL && bias != NULL ? lpt_int_at (bias, k) : 0);
+      v[k] = sat16 (rescale (&l->s.of_x[g], acc));
+      v[k] = sat16 ((gint64) v[k] + rescale (&l->s.of_h[g], dot (r, k, h, b * l->s.outputs, l->s.outputs)));
       /* TensorFlow Lite's peepholes see as many cells as there are outputs, which a projection makes fewer. */
-      if (p != NULL && (k < l->outputs || is_micro (l->mode)))
+      if (p != NULL && (k < l->s.outputs || is_micro (l->mode)))
         v[k] = sat16 ((gint64) v[k] + rescale (&of_cell, (gint64) lpt_int_at (p, k) * cell[k]));
     }
   if (norm != NULL)
@@ -186,13 +214,13 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
   gboolean micro = is_micro (l->mode);
   const float step = (float) l->attrs->hidden_scale;
   const LptMultiplier m = multiplier (l->mode, p != NULL ? (double) (scale_of (p) * step / scale_of (y)) : 1.0);
-  for (gint64 k = 0; k < l->outputs; k++)
+  for (gint64 k = 0; k < l->s.outputs; k++)
     {
       gint64 acc = 0, q = hidden[k];
       if (p != NULL)
         {
-          for (gint64 i = 0; i < l->cells; i++)
-            acc += (gint64) lpt_int_at (p, k * l->cells + i) * (micro ? hidden[i] - zm : hidden[i] + zm);
+          for (gint64 i = 0; i < l->s.cells; i++)
+            acc += (gint64) lpt_int_at (p, k * l->s.cells + i) * (micro ? hidden[i] - zm : hidden[i] + zm);
           acc += bias != NULL ? lpt_int_at (bias, k) : 0;
           q = rescale (&m, acc) + zero_of (y);
           if (l->attrs->projection_clip > 0)
@@ -201,24 +229,22 @@ put_hidden (const Lstm *l, gint64 b, const gint8 *hidden)
               q = CLAMP (q, (gint64) -clip, (gint64) clip);
             }
         }
-      ((gint8 *) y->data)[b * l->outputs + k] = (gint8) CLAMP (q, -128, 127);
+      ((gint8 *) y->data)[b * l->s.outputs + k] = (gint8) CLAMP (q, -128, 127);
     }
 }
 
 static void
 step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
 {
-  gint16 *g[4] = { gates, gates + l->cells, gates + 2 * l->cells, gates + 3 * l->cells };
-  const gint16 *before = (const gint16 *) input (l, 19)->data + b * l->cells;
-  gint16 *cell = (gint16 *) l->call->out[1].data + b * l->cells;
-  int power;
-  frexp (scale_of (input (l, 19)), &power);
-  gint n = power - 1, bits = 15 + n;
-  gboolean coupled = input (l, 1) == NULL, micro = is_micro (l->mode);
-  gint32 clip = l->attrs->cell_clip > 0 ? (gint32) MIN (l->attrs->cell_clip / scale_of (input (l, 19)), 32767.0) : 0;
+  gint16 *g[4] = { gates, gates + l->s.cells, gates + 2 * l->s.cells, gates + 3 * l->s.cells };
+  const gint16 *before = (const gint16 *) input (l, 19)->data + b * l->s.cells;
+  gint16 *cell = (gint16 *) l->call->out[1].data + b * l->s.cells;
+  const gint n = l->s.power, bits = 15 + n;
+  const gboolean coupled = l->s.coupled, micro = l->s.micro;
+  const gint32 clip = l->s.clip;
   for (guint k = coupled ? F : I; k <= C; k++)
     gate (l, k, b, before, g[k]);
-  for (gint64 k = 0; k < l->cells; k++)
+  for (gint64 k = 0; k < l->s.cells; k++)
     {
       gint16 f = logistic (l->mode, g[F][k]), i = coupled ? (gint16) (32767 - f) : logistic (l->mode, g[I][k]),
              c = tangent (l->mode, g[C][k], 3);
@@ -229,11 +255,10 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
         cell[k] = (gint16) CLAMP (cell[k], -clip, clip);
     }
   gate (l, O, b, cell, g[O]);
-  const LptMultiplier of_hidden = multiplier (l->mode, 0x1p-30 / (double) (float) l->attrs->hidden_scale);
-  for (gint64 k = 0; k < l->cells; k++)
+  for (gint64 k = 0; k < l->s.cells; k++)
     {
       gint32 product = (gint32) logistic (l->mode, g[O][k]) * tangent (l->mode, cell[k], bits);
-      gint64 m = (gint64) rescale (&of_hidden, product) +
+      gint64 m = (gint64) rescale (&l->s.of_hidden, product) +
                  (micro ? l->attrs->hidden_zero : -l->attrs->hidden_zero);
       hidden[k] = (gint8) CLAMP (m, -128, 127);
     }
@@ -243,9 +268,13 @@ step (const Lstm *l, gint64 b, gint16 *gates, gint8 *hidden)
 gboolean
 lpt_run_lite_lstm_cell (LptCall *call, GError **error)
 {
-  Lstm l = { call, LPT_ATTRS (call->node, LptLiteLstmCellAttrs), call->in[0].shape.dims[1], call->in[19].shape.dims[1], call->in[18].shape.dims[1], lpt_requant_node_mode (call->node) };
-  gint16 *gates = lpt_call_scratch (call, 4 * (gsize) l.cells, sizeof (gint16), error);
-  gint8 *hidden = gates != NULL ? lpt_call_scratch (call, (gsize) l.cells, 1, error) : NULL;
+  Lstm l = { .call = call, .attrs = LPT_ATTRS (call->node, LptLiteLstmCellAttrs),
+             .mode = lpt_requant_node_mode (call->node) };
+  for (guint i = 0; i < LPT_LSTM_N_IN; i++)
+    l.in[i] = lpt_call_has (call, i) ? &call->in[i] : NULL;
+  l.s = lpt_lite_lstm (call->node, l.in);
+  gint16 *gates = lpt_call_scratch (call, 4 * (gsize) l.s.cells, sizeof (gint16), error);
+  gint8 *hidden = gates != NULL ? lpt_call_scratch (call, (gsize) l.s.cells, 1, error) : NULL;
   if (hidden == NULL)
     return FALSE;
   if (call->in[0].dtype != LPT_DTYPE_I8 || call->in[19].dtype != LPT_DTYPE_I16 || call->out[0].dtype != LPT_DTYPE_I8 ||

@@ -22,6 +22,7 @@ lpt_kernels_for (LptCpu cpu)
     .fwindow = lpt_fwindow_kernel (cpu),
     .split16 = lpt_split16_kernel (cpu),
     .svdf = lpt_svdf_kernel (cpu),
+    .lstm = lpt_lstm_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
   };
 }

@@ -37,3 +37,23 @@ lpt_codes_layout (const LptProgramValue *value)
 {
   return value->layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES;
 }
+
+gboolean
+lpt_rescale_make (const LptMultiplier *m,
+                  LptRescale          *r)
+{
+  const gboolean once = m->rounding == LPT_REQUANT_SINGLE || m->s > 0;
+  const gint second = once ? 0 : -m->s;
+
+  if (m->m == G_MININT32 || m->s > 30 || m->s < -31 ||
+      (m->rounding != LPT_REQUANT_SINGLE && m->rounding != LPT_REQUANT_DOUBLE))
+    return FALSE;
+  r->m = m->m;
+  r->shift[0] = once ? 31 - m->s : 31;
+  r->half[0] = G_GINT64_CONSTANT (1) << (r->shift[0] - 1);
+  r->shift[1] = second;
+  r->half[1] = (G_GINT64_CONSTANT (1) << second) >> 1;
+  r->away = second > 0;
+
+  return TRUE;
+}

@@ -38,6 +38,7 @@ gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_lstm         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
 
 /* Ops that stay real. */
@@ -78,6 +79,10 @@ gboolean lpt_program_axis_set (const LptProgramValue *axes, gint rank, gboolean 
 
 /* CODES_LAST or CODES: how codes that do not care for the order had better be read. */
 LptValueLayout lpt_codes_layout (const LptProgramValue *value);
+
+/* lpt_requant_single () and lpt_requant_double () but for saturation, which limits of fewer than 32 bits hide. FALSE: a
+ * shift or multiplier of no use. */
+gboolean lpt_rescale_make (const LptMultiplier *m, LptRescale *r);
 
 /* The bias of @op, one integer or one per channel, or NULL; FALSE in @ok: it is something else. */
 const LptArray *lpt_bias_of (const LptProgramOp *op, guint input, gsize channels, gboolean *ok);

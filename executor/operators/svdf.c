@@ -14,6 +14,7 @@
 
 /* Inputs, so that sums of their products fit 32 bits. */
 #define MAX_INPUTS 65536
+
 typedef struct
 {
   LptLiteSvdf sizes;
@@ -23,28 +24,6 @@ typedef struct
   LptSvdf     step;                      /* its arrays are owned; y is in u8 form */
   const LptSvdfKernel *kernel;
 } Svdf;
-
-/* lpt_requant_single () and lpt_requant_double () but for saturation, which the limits of 16 bits and less hide. FALSE:
- * a shift or multiplier of no use. */
-static gboolean
-rescale_make (const LptMultiplier *m,
-              LptSvdfRescale      *r)
-{
-  const gboolean once = m->rounding == LPT_REQUANT_SINGLE || m->s > 0;
-  const gint second = once ? 0 : -m->s;
-
-  if (m->m == G_MININT32 || m->s > 30 || m->s < -31 ||
-      (m->rounding != LPT_REQUANT_SINGLE && m->rounding != LPT_REQUANT_DOUBLE))
-    return FALSE;
-  r->m = m->m;
-  r->shift[0] = once ? 31 - m->s : 31;
-  r->half[0] = G_GINT64_CONSTANT (1) << (r->shift[0] - 1);
-  r->shift[1] = second;
-  r->half[1] = (G_GINT64_CONSTANT (1) << second) >> 1;
-  r->away = second > 0;
-
-  return TRUE;
-}
 
 /* Sums of filters, later of units. */
 static gsize
@@ -184,7 +163,7 @@ gboolean
 lpt_prepare_svdf (LptProgram   *program,
                   LptProgramOp *op)
 {
-  LptSvdfRescale newest, result;
+  LptRescale newest, result;
   LptLiteSvdf sizes;
   LptOpForm form;
   Svdf *p;
@@ -200,7 +179,7 @@ lpt_prepare_svdf (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_RANGE);
   sizes = lpt_lite_svdf (op->node, &op->in[0]->array, &op->in[1]->array, &op->in[2]->array, &op->in[4]->array,
                          &op->out[0]->array);
-  if (!rescale_make (&sizes.newest, &newest) || !rescale_make (&sizes.result, &result))
+  if (!lpt_rescale_make (&sizes.newest, &newest) || !lpt_rescale_make (&sizes.result, &result))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
 
   p = g_new0 (Svdf, 1);

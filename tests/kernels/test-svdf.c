@@ -11,12 +11,12 @@ typedef struct {
   unsigned round;
 } Case;
 
-static LptSvdfRescale
+static LptRescale
 rescale_of (unsigned round)
 {
   int s = random_range (-31, 30);
   bool once = s > 0 || round % 2;
-  LptSvdfRescale r = { .m = random_range (1 << 30, INT32_MAX), .away = !once && s < 0 };
+  LptRescale r = { .m = random_range (1 << 30, INT32_MAX), .away = !once && s < 0 };
 
   if (round % 7 == 0)
     r.m = -r.m;
@@ -37,7 +37,7 @@ floor_shift (int64_t v, int s)
 }
 
 static int64_t
-rescaled (const LptSvdfRescale *r, int64_t acc, int64_t low, int64_t high)
+rescaled (const LptRescale *r, int64_t acc, int64_t low, int64_t high)
 {
   int64_t v = floor_shift (acc * r->m + r->half[0], r->shift[0]);
 

@@ -104,35 +104,6 @@ sat32 (int64_t v)
   return (int32_t) (v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v);
 }
 
-/* v >> s, of lanes without such an instruction too. */
-INLINE int64_t
-shift (int64_t v, int s)
-{
-#if defined (__AVX2__) && !defined (__AVX512F__)
-  int64_t sign = v < 0 ? -1 : 0;
-
-  return (int64_t) ((uint64_t) (v ^ sign) >> s) ^ sign;
-#else
-  return v >> s;
-#endif
-}
-
-INLINE void
-rescale (const LptSvdfRescale *r, size_t n, int32_t *acc, int64_t low, int64_t high)
-{
-  const int32_t m = r->m;
-  const int64_t half0 = r->half[0], half1 = r->half[1], away = r->away;
-  const int shift0 = r->shift[0], shift1 = r->shift[1];
-
-  for (size_t i = 0; i < n; i++)
-    {
-      int64_t v = shift ((int64_t) acc[i] * m + half0, shift0);
-
-      v = shift (v + half1 - (v < 0 ? away : 0), shift1);
-      acc[i] = (int32_t) (v < low ? low : v > high ? high : v);
-    }
-}
-
 INLINE void
 sum_one (const LptSvdf *p, const int16_t *next, size_t u, int32_t *sums)
 {
@@ -156,7 +127,7 @@ LPT_FN (lpt_svdf_step) (const LptSvdf *p, int32_t *sums, int16_t *next, uint8_t 
   const size_t units = p->filters / p->rank;
   size_t u = 0;
 
-  rescale (&p->newest, p->filters, sums, INT16_MIN, INT16_MAX);
+  lpt_rescale_all (&p->newest, p->filters, sums, INT16_MIN, INT16_MAX);
   for (size_t f = 0; f < p->filters; f++)
     next[(f + 1) * p->memory - 1] = (int16_t) sums[f];
 
@@ -166,7 +137,7 @@ LPT_FN (lpt_svdf_step) (const LptSvdf *p, int32_t *sums, int16_t *next, uint8_t 
 #endif
   for (; u < units; u++)
     sum_one (p, next, u, sums + u);
-  rescale (&p->result, units, sums, -(int64_t) p->zero, 255 - (int64_t) p->zero);
+  lpt_rescale_all (&p->result, units, sums, -(int64_t) p->zero, 255 - (int64_t) p->zero);
   for (u = 0; u < units; u++)
     y[u] = (uint8_t) (sums[u] + p->zero);
 }

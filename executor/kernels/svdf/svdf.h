@@ -16,20 +16,14 @@
 
 #include <lpt/lpt-cpu.h>
 
+#include "executor/kernels/lpt-rescale.h"
+
 /* Products of parts that are summed in 32 bits. */
 #define LPT_SVDF_PART 256
 
-/* A multiplier's two roundings as shifts: v = (acc m + half[0]) >> shift[0], then the same of v, less one below 0
- * (`away`: ties go away from 0). shift[0] is 1 to 62, shift[1] 0 to 31. */
-typedef struct {
-  int32_t m, away;
-  int64_t half[2];
-  int     shift[2];
-} LptSvdfRescale;
-
 typedef struct {
   size_t         filters, rank, memory;
-  LptSvdfRescale newest, result;
+  LptRescale newest, result;
   const int16_t *low, *high;   /* weights of the memories, [filters, memory]; high is not read of units that are */
   const uint8_t *narrow;       /* small enough for 32 bits; of units */
   const int64_t *bias;         /* of units */

@@ -1,13 +1,13 @@
-/* lpt-int-fixed16.h - exp, logistic and tanh in 16-bit fixed point
+/* executor/kernels/lstm/fixed16.h - exp, logistic and tanh in 16-bit fixed point
  *
- * The same functions as in lpt-int-fixed.h with 16-bit raw numbers: constants are cut to 16 bits, sums saturate. A Qi
- * number has i integer bits and 15 - i fractional ones.
+ * The functions of eval/integer/lpt-int-fixed.h with 16-bit raw numbers: constants are cut to 16 bits, sums saturate. A
+ * Qi number has i integer bits and 15 - i fractional ones. The specification and the kernels have the same functions,
+ * which compilers vectorise where `bits` is a constant.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef LPT_INT_FIXED16_H
-#define LPT_INT_FIXED16_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,8 +45,10 @@ lpt_fixed16_exp (int16_t a, int bits)
   static const int16_t factors[] = { 25520, 19875, 12055, 4435, 600, 11, 0, 0, 0 };      /* e^-(2^k), k = -2.. */
   const int quarter = 1 << (15 - bits - 2);
   const int rest = (a & (quarter - 1)) - quarter, whole = rest - a;
-  const int16_t x = lpt_fixed16_sat (rest * (1 << bits) + (1 << 12)), x2 = lpt_fixed16_mul (x, x), x3 = lpt_fixed16_mul (x2, x), x4 = lpt_fixed16_mul (x2, x2);
-  const int16_t inner = lpt_fixed16_sat (lpt_fixed16_mul (lpt_fixed16_sat (lpt_fixed16_rdbpot (x4, 2) + x3), 10923) + x2);
+  const int16_t x = lpt_fixed16_sat (rest * (1 << bits) + (1 << 12)), x2 = lpt_fixed16_mul (x, x),
+                x3 = lpt_fixed16_mul (x2, x), x4 = lpt_fixed16_mul (x2, x2),
+                third = lpt_fixed16_sat (lpt_fixed16_rdbpot (x4, 2) + x3);
+  const int16_t inner = lpt_fixed16_sat (lpt_fixed16_mul (third, 10923) + x2);
   const int16_t tail = lpt_fixed16_rdbpot (inner, 1);
   int16_t result = lpt_fixed16_sat (28918 + lpt_fixed16_mul (28918, lpt_fixed16_sat (x + tail)));
   for (int k = -2; k < bits; k++)
@@ -81,8 +83,7 @@ lpt_fixed16_logistic (int16_t a, int bits)
 static inline int16_t
 lpt_fixed16_tanh (int16_t a, int bits)
 {
-  const int16_t t = lpt_fixed16_shl (lpt_fixed16_sat (lpt_fixed16_newton (lpt_fixed16_exp (a > 0 ? (int16_t) -a : a, bits + 1)) - (1 << 13)), 2);
+  const int16_t inverse = lpt_fixed16_newton (lpt_fixed16_exp (a > 0 ? (int16_t) -a : a, bits + 1)),
+                t = lpt_fixed16_shl (lpt_fixed16_sat (inverse - (1 << 13)), 2);
   return a == 0 ? 0 : a > 0 ? t : (int16_t) -t;
 }
-
-#endif

@@ -1,0 +1,162 @@
+/* test-lstm.c - the step of an LSTM on integers: every row gives the codes of the formula
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "kernel-test.h"
+
+#include "executor/kernels/lstm/fixed16.h"
+#include "executor/kernels/lstm/lstm.h"
+
+static LptRescale
+rescale_of (int least, int most)
+{
+  int s = random_range (least, most);
+  bool once = s > 0 || random_u32 () % 2;
+  LptRescale r = { .m = random_range (1 << 30, INT32_MAX), .away = !once && s < 0 };
+
+  r.shift[0] = once ? 31 - s : 31;
+  r.half[0] = INT64_C (1) << (r.shift[0] - 1);
+  r.shift[1] = once ? 0 : -s;
+  r.half[1] = (INT64_C (1) << r.shift[1]) >> 1;
+  return r;
+}
+
+/* floor (v / 2^s) */
+static int64_t
+floor_shift (int64_t v, int s)
+{
+  int64_t unit = INT64_C (1) << s, q = v / unit;
+
+  return v % unit < 0 ? q - 1 : q;
+}
+
+static int64_t
+rescaled (const LptRescale *r, int64_t acc)
+{
+  int64_t v = floor_shift (acc * r->m + r->half[0], r->shift[0]);
+
+  return floor_shift (v + r->half[1] - (v < 0 ? r->away : 0), r->shift[1]);
+}
+
+static int64_t
+within (int64_t v, int64_t low, int64_t high)
+{
+  return v < low ? low : v > high ? high : v;
+}
+
+static int16_t
+sat16 (int64_t v)
+{
+  return (int16_t) within (v, INT16_MIN, INT16_MAX);
+}
+
+/* v / 2^e to nearest, ties away from 0. */
+static int64_t
+divided (int64_t v, int e)
+{
+  int64_t half = INT64_C (1) << (e - 1);
+
+  return v < 0 ? -floor_shift (-v + half, e) : floor_shift (v + half, e);
+}
+
+/* The formula of the header, for one cell. */
+static void
+expected (const LptLstm *p, const int32_t *x, const int32_t *h, size_t k, const int16_t *before, int16_t *cell,
+          uint8_t *hidden)
+{
+  size_t first = p->coupled ? 1 : 0;
+  int16_t v[LPT_LSTM_GATES] = { 0 };
+
+  for (size_t g = first; g < LPT_LSTM_GATES; g++)
+    {
+      size_t at = (g - first) * p->cells + k;
+
+      v[g] = sat16 (sat16 (rescaled (&p->of_x[g], x[at])) + rescaled (&p->of_h[g], h[at]));
+    }
+
+  int16_t f = lpt_fixed16_logistic (v[LPT_LSTM_F], 3), o = lpt_fixed16_logistic (v[LPT_LSTM_O], 3),
+          i = p->coupled ? (int16_t) (INT16_MAX - f) : lpt_fixed16_logistic (v[LPT_LSTM_I], 3);
+  int16_t next = sat16 (sat16 (divided (f * before[k], 15)) +
+                        sat16 (divided (i * lpt_fixed16_tanh (v[LPT_LSTM_C], 3), p->fresh)));
+
+  if (p->clip > 0)
+    next = (int16_t) within (next, -p->clip, p->clip);
+  *cell = next;
+  *hidden = (uint8_t) (128 + within (rescaled (&p->of_hidden, o * lpt_fixed16_tanh (next, p->bits)) - p->zero, -128,
+                                     127));
+}
+
+static bool
+check (const LptLstmKernel *kernel, size_t cells, unsigned round)
+{
+  const size_t all = LPT_LSTM_GATES * cells;
+  LptLstm p = { .cells = cells, .coupled = round % 3 == 1, .of_hidden = rescale_of (-31, -15),
+                .bits = (int) (round % 7), .clip = round % 5 == 0 ? random_range (1, INT16_MAX) : 0,
+                .zero = random_range (-128, 127) };
+  int32_t *x = (int32_t *) exact_bytes (all * 4), *h = (int32_t *) exact_bytes (all * 4),
+          *sums = malloc (2 * all * sizeof *sums + 1);
+  int16_t *room = (int16_t *) exact_bytes (all * 2), *before = (int16_t *) exact_bytes (cells * 2),
+          *cell = (int16_t *) exact_bytes (cells * 2);
+  uint8_t *hidden = exact_bytes (cells);
+  bool ok = true;
+
+  p.fresh = 15 + p.bits;
+  for (size_t g = 0; g < LPT_LSTM_GATES; g++)
+    {
+      p.of_x[g] = rescale_of (-31, round % 4 == 0 ? 30 : 0);
+      p.of_h[g] = rescale_of (-31, round % 4 == 0 ? 30 : 0);
+    }
+  for (size_t k = 0; k < all; k++)
+    {
+      /* Numbers of which some fill 16 bits, and the ends of 32. */
+      x[k] = random_u32 () % 16 == 0 ? INT32_MIN : (int32_t) random_u32 () >> random_range (0, 20);
+      h[k] = random_u32 () % 16 == 0 ? INT32_MAX : (int32_t) random_u32 () >> random_range (0, 20);
+    }
+  for (size_t k = 0; k < cells; k++)
+    before[k] = random_u32 () % 8 == 0 ? INT16_MIN : (int16_t) random_u32 ();
+  memcpy (sums, x, all * 4);
+  memcpy (sums + all, h, all * 4);
+
+  kernel->step (&p, x, h, room, before, cell, hidden);
+  for (size_t k = 0; k < cells && ok; k++)
+    {
+      int16_t c;
+      uint8_t code;
+
+      expected (&p, sums, sums + all, k, before, &c, &code);
+      ok = c == cell[k] && code == hidden[k];
+    }
+
+  free (sums);
+  bytes_free (x);
+  bytes_free (h);
+  bytes_free (room);
+  bytes_free (before);
+  bytes_free (cell);
+  bytes_free (hidden);
+  return ok;
+}
+
+int
+main (void)
+{
+  LptCpu cpu = lpt_cpu_detect ();
+  size_t n_kernels;
+  const LptLstmKernel *kernels = lpt_lstm_kernels (&n_kernels);
+
+  for (size_t i = 0; i < n_kernels; i++)
+    {
+      bool ok = true;
+
+      if (!lpt_cpu_has (cpu, kernels[i].needs))
+        {
+          test_skip (kernels[i].name);
+          continue;
+        }
+      for (unsigned round = 0; round < 420 && ok; round++)
+        ok = check (&kernels[i], 1 + round % 67, round);
+      test_report (ok, "%s", kernels[i].name);
+    }
+
+  return test_end ();
+}
