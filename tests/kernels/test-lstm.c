@@ -86,6 +86,23 @@ expected (const LptLstm *p, const int32_t *x, const int32_t *h, size_t k, const 
                                      127));
 }
 
+/* Every number of 16 bits in gates and cells: multipliers of 1. */
+static void
+set_every (LptLstm *p, int32_t *x, int32_t *h, int16_t *before)
+{
+  for (size_t g = 0; g < LPT_LSTM_GATES; g++)
+    {
+      p->of_x[g] = p->of_h[g] = (LptRescale) { 1 << 30, 0, { 1 << 29, 0 }, { 30, 0 } };
+      for (size_t k = 0; k < p->cells; k++)
+        {
+          x[g * p->cells + k] = g == LPT_LSTM_F && k % 2 ? INT16_MAX : (int32_t) k + INT16_MIN;
+          h[g * p->cells + k] = 0;
+        }
+    }
+  for (size_t k = 0; k < p->cells; k++)
+    before[k] = (int16_t) ((int32_t) k + INT16_MIN);
+}
+
 static bool
 check (const LptLstmKernel *kernel, size_t cells, unsigned round)
 {
@@ -114,6 +131,8 @@ check (const LptLstmKernel *kernel, size_t cells, unsigned round)
     }
   for (size_t k = 0; k < cells; k++)
     before[k] = random_u32 () % 8 == 0 ? INT16_MIN : (int16_t) random_u32 ();
+  if (cells > UINT16_MAX)
+    set_every (&p, x, h, before);
   memcpy (sums, x, all * 4);
   memcpy (sums + all, h, all * 4);
 
@@ -155,6 +174,8 @@ main (void)
         }
       for (unsigned round = 0; round < 420 && ok; round++)
         ok = check (&kernels[i], 1 + round % 67, round);
+      for (unsigned bits = 0; bits <= LPT_LSTM_MAX_BITS && ok; bits++)
+        ok = check (&kernels[i], UINT16_MAX + 1, bits + 7);
       test_report (ok, "%s", kernels[i].name);
     }
 

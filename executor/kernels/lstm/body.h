@@ -1,4 +1,5 @@
-/* executor/kernels/lstm/body.h - loops over the cells that compilers vectorise
+/* executor/kernels/lstm/body.h - loops over the cells: functions on sixteen at a time where there are such
+ * vectors, the rest as compilers vectorise it
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,9 @@
 /* Rescaled sums beyond it end beyond 16 bits, whatever is added of 16 bits. */
 #define FAR (1 << 20)
 
+#if defined (__AVX2__)
+#include "executor/kernels/lstm/fixed16-256.h"
+#else
 static void
 logistic (size_t n, int16_t *v)
 {
@@ -25,6 +29,7 @@ tanh_of (int bits, size_t n, const int16_t *x, int16_t *y)
   for (size_t k = 0; k < n; k++)
     y[k] = lpt_fixed16_tanh (x[k], bits);
 }
+#endif
 
 static void
 tanh_any (int bits, size_t n, const int16_t *x, int16_t *y)
