@@ -178,6 +178,9 @@ lpt_tfl_cell_sequence (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptVal
   lpt_node_add_body (node, body, map);
   if (!lpt_node_infer (node, &op->error))
     return x;
+  /* What is joined has the quantization of its parts: without, its integers would be numbers, and quantized anew. */
+  LptNode *result = g_ptr_array_index (body->results, 0);
+  lpt_value_set_quant (&node->out[0], lpt_node_in (result, 0)->quant);
   for (guint k = 0; k < cell->n_states; k++)
     {
       lpt_value_set_quant (&node->out[k + 1], states[k]->quant);
