@@ -166,12 +166,13 @@ typedef struct
 static void
 conv_tile (const Conv      *c,
            const LptOpData *data,
-           LptFgemmTile     t,
+           LptFgemmTile    *t,
            const Redo      *redo,
            const TileAt    *at)
 {
-  const gsize row = at->row, column = at->column, all = c->groups * c->rows, image = at->image_group / c->groups,
-              g = at->image_group % c->groups;
+  const gsize row = at->row, column = at->column, all = c->groups * c->rows,
+              image = c->groups == 1 ? at->image_group : at->image_group / c->groups,
+              g = at->image_group - image * c->groups;
   const gsize first = image * c->out_pixels + row, channel = g * c->rows + column;
   const float *x = (const float *) (gconstpointer) data->in[0] + image * c->in_pixels * c->pixel + g * c->channels;
   const gsize own = c->bundled > 0 ? column / c->bundled * c->channels : 0;
@@ -179,30 +180,30 @@ conv_tile (const Conv      *c,
   float *copies = (float *) (gpointer) ((guint8 *) table + c->table);
 
   if (at->kept != NULL)
-    table = lpt_float_names_keep (&c->names, at->kept, x + own, row, t.m);
+    table = lpt_float_names_keep (&c->names, at->kept, x + own, row, t->m);
   else if (c->copy == COPY_RUNS)
-    lpt_float_runs_copy (&c->window, x, row, t.m, table, copies);
+    lpt_float_runs_copy (&c->window, x, row, t->m, table, copies);
   else if (c->copy == COPY_LINES)
     {
-      gint64 line = copy_lines (c, x, row, t.m, copies);
+      gint64 line = copy_lines (c, x, row, t->m, copies);
 
-      lpt_float_names_set (&c->names, copies + own, line, row, t.m, table);
+      lpt_float_names_set (&c->names, copies + own, line, row, t->m, table);
     }
   else
-    lpt_float_names_set (&c->names, x + own, 0, row, t.m, table);
+    lpt_float_names_set (&c->names, x + own, 0, row, t->m, table);
   if (c->copy == COPY_ROWS)
-    lpt_float_copy_rows (table, t.m, c->channels, copies);
-  t.a = table;
+    lpt_float_copy_rows (table, t->m, c->channels, copies);
+  t->a = table;
   if (c->placed)
     {
-      run_placed (c, data, &t, redo, image, row, channel);
+      run_placed (c, data, t, redo, image, row, channel);
       return;
     }
-  t.end = lpt_float_epilogue_at (c->end, data->in, first, all, channel);
-  t.y = (float *) (gpointer) data->out + first * all + channel;
-  t.ldy = all;
-  run_kernel (c, &t, redo);
-  lpt_float_epilogue_finish (c->end, data->in, &(LptFloatBlock) { first, channel, t.m, t.n, t.y, all });
+  t->end = lpt_float_epilogue_at (c->end, data->in, first, all, channel);
+  t->y = (float *) (gpointer) data->out + first * all + channel;
+  t->ldy = all;
+  run_kernel (c, t, redo);
+  lpt_float_epilogue_finish (c->end, data->in, &(LptFloatBlock) { first, channel, t->m, t->n, t->y, all });
 }
 
 static void
@@ -211,15 +212,18 @@ conv_task (const Conv      *c,
            gsize            task)
 {
   const LptFloatSplit *s = &c->split;
-  TileAt at = { task / s->col_tasks / s->row_tasks, task % s->row_tasks * c->chunk,
-                task / s->row_tasks % s->col_tasks * s->cols, c->kept > 0 ? data->kept + task * c->kept : NULL };
+  /* Most small convolutions are one image and all columns: no divisions. */
+  const gsize rest = s->row_tasks == 1 ? task : task < s->row_tasks ? 0 : task / s->row_tasks,
+              image_group = rest < s->col_tasks ? 0 : rest / s->col_tasks;
+  TileAt at = { image_group, (task - rest * s->row_tasks) * c->chunk, (rest - image_group * s->col_tasks) * s->cols,
+                c->kept > 0 ? data->kept + task * c->kept : NULL };
   const gsize column = at.column, end = MIN (at.row + c->chunk, c->out_pixels);
   const gboolean runs = c->copy == COPY_RUNS;
   LptFgemmTile t = { .n = MIN (s->cols, c->rows - column), .channels = runs ? c->taps : c->channels,
                      .taps = runs ? 1 : c->taps, .a_rows = s->rows, .a_step = 1, .by_rows = s->by_rows,
                      .group = c->bundled };
   float *own = (float *) (gpointer) (data->workspace + c->workspace);
-  const gsize g = at.image_group % c->groups;
+  const gsize g = c->groups == 1 ? 0 : at.image_group % c->groups;
   Redo redo;
   gboolean finite = TRUE;
 
@@ -235,7 +239,7 @@ conv_task (const Conv      *c,
   for (; at.row < end; at.row += s->rows)
     {
       t.m = MIN (s->rows, end - at.row);
-      conv_tile (c, data, t, finite ? NULL : &redo, &at);
+      conv_tile (c, data, &t, finite ? NULL : &redo, &at);
     }
 }
 
