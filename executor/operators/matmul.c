@@ -12,6 +12,7 @@ typedef struct
   LptFusedEpilogue epilogue;
   LptGemm      gemm;
   gsize        tm, tn, columns;      /* of a tile; tiles side by side */
+  gsize        bare;                 /* panel width of one row that needs nothing but its kernel, or 0 */
 } MatMul;
 
 static LptCutBox
@@ -32,9 +33,18 @@ matmul_run (const LptProgramOp *op,
             gsize               end)
 {
   const MatMul *m = op->form.params;
-  LptGemm g = m->gemm;
+  LptGemm g;
   LptEpilogue made;
 
+  /* Of small products what is around the kernel takes longer than the kernel. */
+  if (m->bare > 0 && task == 0 && end == op->form.tasks)
+    {
+      m->gemm.kernel->one_row (&(LptGemmRow) { .epilogue = &m->epilogue.e, .a = data->in[0], .k = m->gemm.k,
+                                               .panels = m->gemm.packed, .out = data->out },
+                               m->bare, 0, m->gemm.n);
+      return;
+    }
+  g = m->gemm;
   g.a = data->in[0];
   g.out = data->out;
   g.residual = m->epilogue.residual != NULL ? data->in[1] : NULL;
@@ -73,6 +83,7 @@ matmul_bind (LptProgramOp *op)
   MatMul *m = op->form.params;
 
   lpt_fused_epilogue_bind (&m->epilogue, &m->epilogue.e, m->gemm.n, m->epilogue.bound);
+  m->bare = m->epilogue.zero == NULL && m->epilogue.run_scale == NULL ? lpt_gemm_bare_row (&m->gemm) : 0;
 }
 
 static void

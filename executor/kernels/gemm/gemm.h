@@ -210,6 +210,10 @@ bool   lpt_gemm_adds_in_place (const LptGemmKernel *kernel, const LptEpilogue *e
 /* Rows [m0, m1), columns [n0, n1), n0 a multiple of the panel width, n1 too or n. */
 void   lpt_gemm_tile      (const LptGemm *g, size_t m0, size_t m1, size_t n0, size_t n1, void *workspace);
 
+/* The panel width where the product is one row whose fused stage is all that is done, as kernel->one_row does it without a
+ * block around it; 0: it is not. */
+size_t lpt_gemm_bare_row  (const LptGemm *g);
+
 /* Products that take as long as the whole of m rows by n columns: vectors are of 16 columns, and to end a sum (its
  * scale, its code and its place) takes the time of 32 products. */
 static inline double

@@ -372,6 +372,16 @@ run_panels (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_
     }
 }
 
+size_t
+lpt_gemm_bare_row (const LptGemm *g)
+{
+  const LptEpilogue *e = g->epilogue;
+  const bool bare = g->kernel->one_row && g->m == 1 && e->fusable && !e->add && !e->weight_zp
+                    && !(e->table && e->store == LPT_STORE_Q8);
+
+  return bare ? lpt_gemm_panel (g->kernel, g->n) : 0;
+}
+
 void
 lpt_gemm_block (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_t ptr_stride, size_t n0,
                 size_t n1, int32_t *row_sums, void *scratch)
