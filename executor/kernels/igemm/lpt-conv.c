@@ -322,7 +322,8 @@ copy_row (const RowRing *ring, size_t kz, ptrdiff_t y)
     }
 
   from += (size_t) y * c->row_stride + skipped * c->pixel_stride;
-  memset (to, c->pad_value, left * s->ic);
+  if (left > 0)
+    memset (to, c->pad_value, left * s->ic);
   to += left * s->ic;
   if ((c->channel_stride == 1 || s->ic == 1) && c->pixel_stride == s->ic)
     memcpy (to, from, inside * s->ic);
@@ -336,7 +337,9 @@ copy_row (const RowRing *ring, size_t kz, ptrdiff_t y)
       for (size_t ch = 0; ch < s->ic; ch++)
         to[x * s->ic + ch] = from[x * c->pixel_stride + ch * c->channel_stride];
   to += inside * s->ic;
-  memset (to, c->pad_value, ring->row_bytes - (left + inside) * s->ic);
+  /* What is read behind the width meets weights of 0. */
+  if (width > left + inside)
+    memset (to, c->pad_value, (width - left - inside) * s->ic);
 }
 
 static void
