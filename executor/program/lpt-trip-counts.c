@@ -1,7 +1,7 @@
 /* lpt-trip-counts.c - a loop's trips, one after the other, before it runs: numbers that count, and where places lie
  *
- * What goes into the first trip and is known counts; from it follow the numbers of the next trip, and the condition that
- * another one follows. A loop whose trips are known goes through that number of them.
+ * What goes into the first trip and is known counts; from it follow the numbers of the next trip, and the condition
+ * that another one follows. A loop whose trips are known goes through that number of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

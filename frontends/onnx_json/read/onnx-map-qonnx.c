@@ -254,6 +254,8 @@ lpt_onnx_map_trunc_clamped (LptOnnxNode *on)
   LptValue *codes, *y;
   LptNode *clamp;
 
+  /* How many bits come in bounds nothing. */
+  lpt_onnx_in (on, 3);
   if (on->error != NULL || !check_parameters (on, scale, zero) || !check_parameters (on, step, zero))
     return;
   ratio = rint (log2 (lpt_tensor_get_f64 (step, 0) / lpt_tensor_get_f64 (scale, 0)));
