@@ -1,7 +1,8 @@
 /* raise-rounded.c - products of codes that are rounded at run time as TensorFlow Lite's hybrid operators round them
  * become those of real numbers again
  *
- *     BlockMatMul (codes, w, s, scales, [zeros], -, z)  =>  MatMul (DynamicFakeQuantize (x), Dequantize (w))
+ *     BlockMatMul (codes, w, s, scales, [zeros], -, z)  =>  MatMul (DynamicFakeQuantize (x), Dequantize (w)), of blocks
+ *                                                           (w - zeros) * scales in place of Dequantize (w)
  *     Dequantize (Convolution (codes, w, z)) * (s * f)  =>  Convolution (DynamicFakeQuantize (x), Dequantize (w))
  *     codes, s, z = DynamicQuantize (x), of that rule
  *
@@ -114,6 +115,71 @@ real_weights (RaiseRounded *r,
   return lpt_node_out (node);
 }
 
+/* @a @op @b, of the shape of @a. */
+static LptValue *
+emit (RaiseRounded *r,
+      LptOp         op,
+      LptValue     *a,
+      LptValue     *b)
+{
+  LptNode *node = lpt_graph_add (r->graph, op, 0, NULL, 2, (LptValue *[]) { a, b });
+
+  lpt_node_out (node)->dtype = LPT_DTYPE_F32;
+  lpt_node_out (node)->shape = a->shape;
+
+  return lpt_node_out (node);
+}
+
+static LptValue *
+shaped (RaiseRounded   *r,
+        LptValue       *x,
+        const LptShape *shape)
+{
+  g_autoptr (LptTensor) dims = lpt_tensor_vector_i64 ((guint) shape->rank, shape->dims);
+  LptValue *y = emit (r, LPT_OP_RESHAPE, x, lpt_node_out (lpt_graph_add_const (r->graph, NULL, dims)));
+
+  y->shape = *shape;
+
+  return y;
+}
+
+/* The numbers of signed @codes [N, K] with @scale and, unless NULL, @zero [N, blocks]: (codes - zero) scale, by blocks;
+ * NULL: they have other blocks. */
+static LptValue *
+block_weights (RaiseRounded *r,
+               LptValue     *codes,
+               LptValue     *scale,
+               LptValue     *zero)
+{
+  const LptShape *shape = &codes->shape;
+  const gint64 blocks = scale->shape.dims[1];
+  g_autoptr (LptTensor) tensor = NULL;
+  LptShape split, one;
+  LptNode *node;
+  LptValue *w;
+
+  if (shape->dims[1] % blocks != 0 || lpt_dtype_min (codes->dtype) == 0)
+    return NULL;
+  split = lpt_shape_make (3, (gint64[]) { shape->dims[0], blocks, shape->dims[1] / blocks });
+  one = lpt_shape_make (3, (gint64[]) { shape->dims[0], blocks, 1 });
+  tensor = lpt_tensor_reshape (codes->producer->data, &split, NULL);
+  if (tensor == NULL)
+    return NULL;
+  node = lpt_graph_add_const (r->graph, NULL, tensor);
+  lpt_node_take_name (node, codes->producer, "/codes");
+  w = lpt_node_out (node);
+  node = lpt_graph_add (r->graph, LPT_OP_CONVERT, 0, NULL, 1, &w);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
+  w = lpt_node_out (node);
+  w->dtype = LPT_DTYPE_F32;
+  w->shape = split;
+  if (zero != NULL)
+    w = emit (r, LPT_OP_SUBTRACT, w, shaped (r, zero, &one));
+  w = emit (r, LPT_OP_MULTIPLY, w, shaped (r, scale, &one));
+
+  return shaped (r, w, shape);
+}
+
 /* Along which axis of @weights the channels of the output lie that have scales of their own. */
 static gint
 channel_axis (const LptWeightedView *view,
@@ -146,15 +212,20 @@ raise_matmul (RaiseRounded *r,
   g_autoptr (LptQuant) quant = NULL;
 
   if (codes == NULL || lpt_node_in (node, 2) != &codes->out[1] || w->producer->data == NULL || w->quant == NULL ||
-      scale == NULL || lpt_tensor_shape (scale)->dims[1] != 1 ||
+      scale == NULL ||
       (node->n_in > 4 && lpt_node_in (node, 4) != NULL && zero == NULL) ||
       (node->n_in > 5 && lpt_node_in (node, 5) != NULL))
     return;
-  quant = quant_of (scale, zero, w->quant, 0, TRUE);
-  if (quant == NULL)
+  if (lpt_tensor_shape (scale)->dims[1] == 1)
+    {
+      quant = quant_of (scale, zero, w->quant, 0, TRUE);
+      in[1] = quant != NULL ? real_weights (r, w, quant) : NULL;
+    }
+  else
+    in[1] = block_weights (r, w, lpt_node_in (node, 3), zero != NULL ? lpt_node_in (node, 4) : NULL);
+  if (in[1] == NULL)
     return;
   in[0] = real_data (r, codes);
-  in[1] = real_weights (r, w, quant);
   real = lpt_graph_add (r->graph, LPT_OP_MATMUL, 0, NULL, 2, in);
   LPT_ATTRS (real, LptMatMulAttrs)->transpose_b = TRUE;
   put (node, lpt_node_out (real));

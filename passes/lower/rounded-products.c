@@ -4,10 +4,11 @@
  *     Convolution (DynamicFakeQuantize (x), w)  =>  Convolution (codes, codes of w, z) * (s * scales of w)
  *     codes, s, z = DynamicQuantize (x), of the same rows and by the same rule
  *
- * w are constant codes of 8 bits with a scale for each output; the rows are those of the matrix, or the images of the
- * convolution. TensorFlow Lite's kernels compute so: in real numbers it is the same, and sums of codes are exact, where
- * sums of rounded numbers are rounded in f32. So a file's hybrid operators run on integers. Others (rows of another
- * axis, weights that are computed or have fewer scales than outputs have parts) stay real.
+ * w are constant codes of 8 bits with a scale for each output, a matrix's also of 4 bits, and with a scale for each
+ * block of a row; the rows are those of the matrix, or the images of the convolution. TensorFlow Lite's kernels compute
+ * so: in real numbers it is the same, and sums of codes are exact, where sums of rounded numbers are rounded in f32.
+ * So a file's hybrid operators run on integers. Others (rows of another axis, weights that are computed or have fewer
+ * scales than outputs have parts) stay real.
  *
  * Part of weight-only.c, which finds the products. The way back: raise-rounded.c.
  *
@@ -82,14 +83,14 @@ lpt_rounded_matmul (LptWeightOnly        *u,
   LptNode *codes;
   gint axis;
 
-  if (rank < 2 || !lpt_axis_normalize (attrs->axis, rank, &axis) || axis != rank - 1 || w->block != 0 ||
-      lpt_dtype_bits (lpt_tensor_dtype (w->codes)) != 8)
+  if (rank < 2 || !lpt_axis_normalize (attrs->axis, rank, &axis) || axis != rank - 1 || *block == 0)
     return FALSE;
   codes = lpt_rounded_codes (u, source);
   in[0] = &codes->out[0];
   in[2] = &codes->out[1];
   in[6] = attrs->symmetric ? NULL : &codes->out[2];
-  *block = MIN ((w->k + 15) / 16 * 16, LPT_BLOCK_MATMUL_MAX_BLOCK);
+  if (w->block == 0)
+    *block = MIN ((w->k + 15) / 16 * 16, LPT_BLOCK_MATMUL_MAX_BLOCK);
 
   return TRUE;
 }

@@ -45,8 +45,8 @@ LptNode *lpt_rounded_source (const LptValue *x);
 LptNode *lpt_rounded_codes  (LptWeightOnly *u, LptNode *source);
 /* The name of the constant behind @real, weights that nobody else reads, for @codes. */
 void     lpt_rounded_name_weights (LptValue *codes, LptValue *real);
-/* The product @node of the data of @source, of rows of the last axis, with the matrix @w, which has one scale a row;
- * inputs of a BlockMatMul in @in and its block in *@block. FALSE: it has another form. */
+/* The product of the data of @source, of rows of the last axis, with the matrix @w: inputs of a BlockMatMul in @in, and
+ * its block in *@block, where that is of blocks that kernels take, or 0. FALSE: it has another form. */
 gboolean lpt_rounded_matmul (LptWeightOnly *u, LptNode *source, const LptWeightCodes *w, LptValue **in, gint64 *block);
 /* All such products of a graph and of its bodies, and nothing else: for readers of files. */
 gboolean lpt_graph_lower_rounded (LptGraph *graph, GError **error);

@@ -83,6 +83,28 @@ def blocks(r):
         yield densified(name, {"dtype": dtype, "data": packed(a)}, a, "CAST")
 
 
+def few_bits(r):
+    """FULLY_CONNECTED of real data: rounded around 0 beside weights of 4 bits, with a zero point beside those with blocks, as TensorFlow Lite's kernels for them do."""
+    x, w, b = r.standard_normal((3, 64)).astype(F), r.randint(-7, 8, (6, 64)), r.standard_normal(6).astype(F)
+    most = np.abs(x).max(1, keepdims=True)
+    codes, step = np.rint(x * (F(127) / most)), most / F(127)
+    rows = [tensor("x", F, x.shape), tensor("b", F, (6,), b), tensor("y", F, (3, 6))]
+    for name, scale in (("row", 0.125), ("rows", [0.01 * (i + 1) for i in range(6)])):
+        weights = tensor("w", INT4, w.shape, packed(w), scale=scale)
+        yield ("FULLY_CONNECTED/i4/" + name, model(rows + [weights], [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {}), version=10)], [0], [2]),
+               [("x", x)], ["y"], [(codes @ w.T * step * np.array(scale, F) + b).astype(F)])
+    low, high = np.minimum(x.min(1, keepdims=True), 0).astype(float), np.maximum(x.max(1, keepdims=True), 0).astype(float)
+    step = (high - low) / 255
+    zero = np.rint(np.where(128 + np.abs(low / step) < 127 + np.abs(high / step), -128 - low / step, 127 - high / step))
+    data = (np.clip(np.rint(zero + x / step.astype(F)), -128, 127) - zero) * step
+    for block in (16, 32):
+        scales = (r.randint(1, 9, (6, 64 // block)) / 64).astype(np.float16)
+        details = {"details": ("BlockwiseQuantization", {"scales": 4, "zero_points": -1, "block_size": block})}
+        more = [tensor("w", INT4, w.shape, packed(w), quantization=details), tensor("s", np.float16, scales.shape, scales)]
+        yield ("FULLY_CONNECTED/i4/blocks-%d" % block, model(rows + more, [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {}), version=13)], [0], [2]),
+               [("x", x)], ["y"], [(data @ (w * scales.astype(float).repeat(block, 1)).T + b).astype(F)])
+
+
 # --- options ---
 
 def flexible(width, indirect, floats, **numbers):
@@ -139,5 +161,5 @@ def options(r):
 
 def cases():
     r = np.random.RandomState(9)
-    for part in (sparse, blocks, options):
+    for part in (sparse, blocks, options, few_bits):
         yield from part(r)

@@ -31,6 +31,7 @@ typedef struct
   gboolean     is_variable; /* keeps its content from run to run */
   LptTensor   *data;        /* of constants that were read */
   LptValue    *value;       /* once it is in the graph */
+  gboolean     in_blocks;   /* codes with a scale for each block: spelled out, the value is their real numbers */
   const char  *resource;    /* which variable a resource stands for */
   gint64       n_reserved;  /* elements of a tensor list that was made for so many and holds none; else 0 */
   gboolean     is_filled;   /* a tensor list that a loop fills: it has no value, but puts `item` at `place` */

@@ -49,12 +49,17 @@ product (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias)
       LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
       return lpt_tfl_done_as (op, node, 0);
     }
+  const gboolean real = lpt_dtype_is_real (x->dtype) && x->quant == NULL;
   if (lpt_tfl_is_hybrid (x, w))
     {
       x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0,
                                  -1);
       w = lpt_tfl_hybrid_weights (op, w);
     }
+  else if (real && w->quant != NULL && w->dtype == LPT_DTYPE_I4)
+    x = lpt_tfl_round_dynamic (op, x, FALSE, -1);
+  else if (real && lpt_tfl_in_tensor (op, 1)->in_blocks)
+    x = lpt_tfl_round_dynamic (op, x, TRUE, -1);
   LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
   LptValue *y = lpt_tfl_done (op, node);

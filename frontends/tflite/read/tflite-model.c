@@ -360,11 +360,13 @@ import_file (LptTflFile *file, const char *key, guint flags, GError **error)
   keep_metadata (file, graph);
   keep_signatures (file, graph);
   lpt_graph_sweep (graph);
+  if (!lpt_graph_lower_rounded (graph, error))
+    return NULL;
   if (import.quantized || has_codes (graph))
     {
       graph->lowered = TRUE;
       graph->requant = g_strdup ("litert");
-      if (!lpt_graph_unlower_refused (graph, error) || !lpt_graph_lower_rounded (graph, error))
+      if (!lpt_graph_unlower_refused (graph, error))
         return NULL;
     }
   /* The other subgraphs are other graphs: what is written from them begins elsewhere. */

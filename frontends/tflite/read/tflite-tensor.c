@@ -253,8 +253,12 @@ spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, Lpt
   LptValue *zero = scale != NULL && zeros > 0 ? lpt_tfl_scope_value (scope, zeros, error) : NULL;
   if (scale == NULL || (zeros > 0 && zero == NULL))
     return NULL;
-  LptValue *x = lpt_tfl_reshape (&op, lpt_tfl_convert (&op, lpt_node_out (codes), LPT_DTYPE_F32), (guint) split.rank,
-                                 split.dims);
+  /* Codes stay as they are stored: products may run on them. */
+  LptValue *x = lpt_tfl_reshape (&op, lpt_node_out (codes), (guint) split.rank, split.dims);
+  LptNode *decoded = lpt_tfl_add (&op, LPT_OP_CONVERT, 1, x);
+  LPT_ATTRS (decoded, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
+  decoded->flags |= LPT_NODE_KEEP_CONST | LPT_NODE_DEQUANTIZATION;
+  x = lpt_tfl_done (&op, decoded);
   if (zero != NULL)
     x = lpt_tfl_emit (&op, LPT_OP_SUBTRACT, 2, x,
                       lpt_tfl_reshape (&op, lpt_tfl_convert (&op, zero, LPT_DTYPE_F32), (guint) one.rank, one.dims));
@@ -279,7 +283,8 @@ constant (LptTflScope *scope, LptTflTensor *t, GError **error)
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported: quantization along several axes");
       return NULL;
     }
-  if (details == TFLT_BlockwiseQuantization)
+  t->in_blocks = details == TFLT_BlockwiseQuantization;
+  if (t->in_blocks)
     return spell_blocks (scope, t, lpt_tfl_table (flat, q, TFL_QuantizationParameters_details), node, error);
   lpt_value_set_quant (lpt_node_out (node), t->quant);
   return lpt_node_out (node);

@@ -171,7 +171,13 @@ lpt_tfl_write_matmul (LptTflWriter *w, gint64 code)
       lpt_tfl_w_fail (w, "sums of nothing");
       return;
     }
-  if (!read_product (w, &p))
+  const gboolean fits = read_product (w, &p);
+  if (fits && !p.hybrid && p.x->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
+    {
+      lpt_tfl_w_fail (w, "data rounded at run time before weights that are no codes with a scale for each row");
+      return;
+    }
+  if (!fits)
     {
       write_batch (w);
       return;
