@@ -454,7 +454,7 @@ test_blocks (void)
           continue;
         }
       g_assert_null (graph);
-      g_assert_error (error, LPT_ERROR, cases[c].error);
+      g_assert_error (error, LPT_ERROR, (gint) cases[c].error);
       g_assert_nonnull (strstr (error->message, cases[c].message));
     }
 }
