@@ -11,8 +11,8 @@
  * its codes. Rounds: the data, to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and
  * what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the configuration's `dynamic` real constant
  * weights are rounded to 8 bits, too. Data that are codes already are taken as they are: weight-only-given.c; data that
- * is rounded at run time by its codes: rounded-products.c.
- * Convolutions: weight-only-window.c. Bodies as the graph around them.
+ * is rounded at run time by its codes: rounded-products.c; data that is spelled out as codes and scales:
+ * weight-only-spelled.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -235,8 +235,8 @@ rewrite (LptWeightOnly *u,
   lpt_value_set_quant (in[1], unit);
   in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
   in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
-  y = given != NULL || source != NULL ? emit_product (u, node, in, block)
-                                      : quantized_product (u, node, x, asymmetric, in, block);
+  y = given != NULL || source != NULL || lpt_weight_only_spelled (u, x, in)
+          ? emit_product (u, node, in, block) : quantized_product (u, node, x, asymmetric, in, block);
   lpt_node_set_origin (y, node->origin);
   if (!lpt_weight_only_keeps (u, node, y))
     return;

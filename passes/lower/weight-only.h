@@ -32,6 +32,10 @@ LptValue *lpt_weight_only_given   (const LptValue *x);
 gboolean  lpt_weight_only_read_given (LptWeightOnly *u, LptNode *node, LptValue *q, const LptWeightCodes *w,
                                       gint64 block, LptValue **in);
 
+/* Codes, their scales and zero points where @x is spelled out as such, as inputs 0, 2 and 6 of a BlockMatMul
+ * (weight-only-spelled.c). FALSE: it has another form. */
+gboolean  lpt_weight_only_spelled (LptWeightOnly *u, LptValue *x, LptValue **in);
+
 /* Convolutions and their transposes (weight-only-window.c). */
 void      lpt_weight_only_window  (LptWeightOnly *u, LptNode *node);
 /* Does @made, in place of @node, keep the restrictions? Else it goes again, and @node says why it stays. */

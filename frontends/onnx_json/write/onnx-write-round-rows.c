@@ -38,15 +38,16 @@ add_round (LptOnnxWriter *w,
   return lpt_onnx_w_step (w, "Where", 3, lpt_onnx_w_step (w, "Equal", 2, rest, half), away, even);
 }
 
-/* round (x) within least .. 127 */
+/* round (x) within least .. 127. The second Round changes nothing, but says to who reads it that these are whole
+ * numbers. */
 static const char *
 add_codes (LptOnnxWriter *w,
            LptDType       dtype,
            const char    *x,
            double         least)
 {
-  return lpt_onnx_w_step (w, "Clip", 3, add_round (w, dtype, x), add_number (w, dtype, least),
-                          add_number (w, dtype, 127));
+  x = lpt_onnx_w_step (w, "Round", 1, add_round (w, dtype, x));
+  return lpt_onnx_w_step (w, "Clip", 3, x, add_number (w, dtype, least), add_number (w, dtype, 127));
 }
 
 /* @x, and 1 where it is 0 */
