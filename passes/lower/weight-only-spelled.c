@@ -66,58 +66,36 @@ clamped (Range  r,
   return c;
 }
 
-/* Of ops with one input. */
+/* Of an op with one input within @r. */
 static Range
 range_of_function (LptNode *node,
-                   guint    depth)
+                   Range    r)
 {
   const LptValue *from = lpt_node_in (node, 0);
-  const Range r = range_of (lpt_node_in (node, 0), depth);
 
-  switch ((int) node->op)
-    {
-    case LPT_OP_ROUND:
-    case LPT_OP_FLOOR:
-    case LPT_OP_CEILING:
-      return (Range) { TRUE, floor (r.low), ceil (r.high) };
-    case LPT_OP_SIGN:
-      return (Range) { TRUE, -1, 1 };
-    case LPT_OP_RELU:
-      return clamped (r, 0, INFINITY);
-    case LPT_OP_CLAMP:
-      return clamped (r, LPT_ATTRS (node, LptClampAttrs)->min, LPT_ATTRS (node, LptClampAttrs)->max);
-    case LPT_OP_CONVERT:
-      if (from->quant != NULL || !lpt_dtype_is_real (node->out[0].dtype))
-        return any;
-      if (lpt_dtype_is_integer (from->dtype) && lpt_dtype_bits (from->dtype) <= 8)
-        return (Range) { TRUE, lpt_dtype_min (from->dtype), lpt_dtype_max (from->dtype) };
-      return lpt_dtype_is_real (from->dtype) ? r : any;
-    default:
-      return any;
-    }
+  if (node->info->flags & LPT_OP_F_WHOLE)
+    return (Range) { TRUE, MIN (floor (r.low), -1), MAX (ceil (r.high), 1) };
+  if (node->op == LPT_OP_CLAMP)
+    return clamped (r, LPT_ATTRS (node, LptClampAttrs)->min, LPT_ATTRS (node, LptClampAttrs)->max);
+  if (node->op != LPT_OP_CONVERT || from->quant != NULL || !lpt_dtype_is_real (node->out[0].dtype))
+    return any;
+  if (lpt_dtype_is_real (from->dtype))
+    return r;
+
+  return lpt_dtype_bits (from->dtype) <= 8
+             ? (Range) { TRUE, lpt_dtype_min (from->dtype), lpt_dtype_max (from->dtype) } : any;
 }
 
-/* Of ops with two inputs. */
+/* Of a sum or a difference. */
 static Range
-range_of_pair (LptNode *node,
-               guint    depth)
+range_of_sum (LptNode *node,
+              guint    depth)
 {
   const Range a = range_of (lpt_node_in (node, 0), depth), b = range_of (lpt_node_in (node, 1), depth);
   const gboolean whole = a.whole && b.whole;
 
-  switch ((int) node->op)
-    {
-    case LPT_OP_ADD:
-      return (Range) { whole, a.low + b.low, a.high + b.high };
-    case LPT_OP_SUBTRACT:
-      return (Range) { whole, a.low - b.high, a.high - b.low };
-    case LPT_OP_MINIMUM:
-      return (Range) { whole, MIN (a.low, b.low), MIN (a.high, b.high) };
-    case LPT_OP_MAXIMUM:
-      return (Range) { whole, MAX (a.low, b.low), MAX (a.high, b.high) };
-    default:
-      return any;
-    }
+  return node->op == LPT_OP_SUBTRACT ? (Range) { whole, a.low - b.high, a.high - b.low }
+                                     : (Range) { whole, a.low + b.low, a.high + b.high };
 }
 
 static Range
@@ -133,9 +111,10 @@ range_of (LptValue *value,
   if (node->n_out != 1 || node->n_in < 1 || lpt_node_in (node, 0) == NULL)
     return any;
   if (node->n_in == 1)
-    return range_of_function (node, depth - 1);
+    return range_of_function (node, range_of (lpt_node_in (node, 0), depth - 1));
 
-  return node->n_in == 2 && lpt_node_in (node, 1) != NULL ? range_of_pair (node, depth - 1) : any;
+  return (node->info->flags & LPT_OP_F_TERM) != 0 && lpt_node_in (node, 1) != NULL ? range_of_sum (node, depth - 1)
+                                                                                   : any;
 }
 
 /* --- the product's data --- */
