@@ -18,9 +18,9 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
-#include "ir/lpt-memory.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
+#include "passes/lower/unlower.h"
 
 typedef struct
 {
@@ -115,28 +115,14 @@ real_weights (RaiseRounded *r,
   return lpt_node_out (node);
 }
 
-/* @a @op @b, of the shape of @a. */
-static LptValue *
-emit (RaiseRounded *r,
-      LptOp         op,
-      LptValue     *a,
-      LptValue     *b)
-{
-  LptNode *node = lpt_graph_add (r->graph, op, 0, NULL, 2, (LptValue *[]) { a, b });
-
-  lpt_node_out (node)->dtype = LPT_DTYPE_F32;
-  lpt_node_out (node)->shape = a->shape;
-
-  return lpt_node_out (node);
-}
-
 static LptValue *
 shaped (RaiseRounded   *r,
         LptValue       *x,
         const LptShape *shape)
 {
   g_autoptr (LptTensor) dims = lpt_tensor_vector_i64 ((guint) shape->rank, shape->dims);
-  LptValue *y = emit (r, LPT_OP_RESHAPE, x, lpt_node_out (lpt_graph_add_const (r->graph, NULL, dims)));
+  LptValue *y = lpt_unlower_binary (r->graph, LPT_OP_RESHAPE, x,
+                                    lpt_node_out (lpt_graph_add_const (r->graph, NULL, dims)));
 
   y->shape = *shape;
 
@@ -167,15 +153,10 @@ block_weights (RaiseRounded *r,
     return NULL;
   node = lpt_graph_add_const (r->graph, NULL, tensor);
   lpt_node_take_name (node, codes->producer, "/codes");
-  w = lpt_node_out (node);
-  node = lpt_graph_add (r->graph, LPT_OP_CONVERT, 0, NULL, 1, &w);
-  LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
-  w = lpt_node_out (node);
-  w->dtype = LPT_DTYPE_F32;
-  w->shape = split;
+  w = lpt_unlower_convert (r->graph, lpt_node_out (node), LPT_DTYPE_F32);
   if (zero != NULL)
-    w = emit (r, LPT_OP_SUBTRACT, w, shaped (r, zero, &one));
-  w = emit (r, LPT_OP_MULTIPLY, w, shaped (r, scale, &one));
+    w = lpt_unlower_binary (r->graph, LPT_OP_SUBTRACT, w, shaped (r, zero, &one));
+  w = lpt_unlower_binary (r->graph, LPT_OP_MULTIPLY, w, shaped (r, scale, &one));
 
   return shaped (r, w, shape);
 }

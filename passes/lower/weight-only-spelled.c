@@ -16,7 +16,6 @@
 
 #include <lpt/lpt-attrs.h>
 
-#include "passes/lower/fit.h"
 #include "passes/lower/weight-only.h"
 
 /* Ops behind each other, and numbers of a constant, that are looked at. */
