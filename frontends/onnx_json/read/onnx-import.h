@@ -119,6 +119,7 @@ LptValue *lpt_onnx_reshape_to (LptOnnxNode *on, LptValue *value, LptValue *shape
 LptValue *lpt_onnx_shape_of   (LptOnnxNode *on, LptValue *value);                   /* i64 vector */
 LptValue *lpt_onnx_dim        (LptOnnxNode *on, LptValue *value, gint64 axis);      /* i64 vector of one */
 LptValue *lpt_onnx_transpose  (LptOnnxNode *on, LptValue *value, guint n, const gint64 *order);
+LptValue *lpt_onnx_clamp      (LptOnnxNode *on, LptValue *value, double low, double high);
 LptValue *lpt_onnx_reduce     (LptOnnxNode *on, LptOp op, LptValue *value, LptValue *axes, gboolean keep_dims);
 LptValue *lpt_onnx_slice      (LptOnnxNode *on, LptValue *value, gint64 axis, gint64 start, gint64 stop);
 /* 1 / sqrt (value + epsilon) */

@@ -40,18 +40,6 @@ lpt_onnx_map_is_inf (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
-static LptValue *
-clamp (LptOnnxNode *on,
-       LptValue    *x,
-       double       low,
-       double       high)
-{
-  LptNode *node = lpt_onnx_add (on, LPT_OP_CLAMP, 1, x);
-
-  LPT_ATTRS (node, LptClampAttrs)->min = low;
-  LPT_ATTRS (node, LptClampAttrs)->max = high;
-  return lpt_onnx_done (on, node);
-}
 
 void
 lpt_onnx_map_clip_attributes (LptOnnxNode *on)
@@ -59,7 +47,7 @@ lpt_onnx_map_clip_attributes (LptOnnxNode *on)
   double low = lpt_onnx_float (on, "min", -3.4028234663852886e38);
   double high = lpt_onnx_float (on, "max", 3.4028234663852886e38);
 
-  lpt_onnx_set (on, 0, clamp (on, lpt_onnx_in (on, 0), low, high));
+  lpt_onnx_set (on, 0, lpt_onnx_clamp (on, lpt_onnx_in (on, 0), low, high));
 }
 
 /* Bound @code of codes as the real numbers (code - z) s, for each channel. */
@@ -102,7 +90,7 @@ clip_quantize (LptOnnxNode *on,
   bounds[0] = low != NULL ? real_bound (on, codes, lpt_tensor_get_f64 (low, 0)) : NULL;
   bounds[1] = high != NULL ? real_bound (on, codes, lpt_tensor_get_f64 (high, 0)) : NULL;
   if (on->error == NULL && codes->quant->n == 1)
-    x = clamp (on, x, low != NULL ? lpt_tensor_get_f64 (bounds[0]->producer->data, 0) : -INFINITY,
+    x = lpt_onnx_clamp (on, x, low != NULL ? lpt_tensor_get_f64 (bounds[0]->producer->data, 0) : -INFINITY,
                high != NULL ? lpt_tensor_get_f64 (bounds[1]->producer->data, 0) : INFINITY);
   else
     for (guint i = 0; i < 2; i++)
@@ -158,7 +146,7 @@ lpt_onnx_map_clip (LptOnnxNode *on)
 
       if (a <= b)
         {
-          lpt_onnx_set (on, 0, clamp (on, x, low != NULL ? a : -INFINITY, high != NULL ? b : INFINITY));
+          lpt_onnx_set (on, 0, lpt_onnx_clamp (on, x, low != NULL ? a : -INFINITY, high != NULL ? b : INFINITY));
           return;
         }
     }

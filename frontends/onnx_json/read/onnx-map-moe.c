@@ -345,18 +345,6 @@ routes (LptOnnxNode *on,
 
 typedef enum { RELU, GELU, SILU, IDENTITY, SWIGLU } Activation;
 
-static LptValue *
-clamp (LptOnnxNode *on,
-       LptValue    *x,
-       double       least,
-       double       most)
-{
-  LptNode *node = lpt_onnx_add (on, LPT_OP_CLAMP, 1, x);
-
-  LPT_ATTRS (node, LptClampAttrs)->min = least;
-  LPT_ATTRS (node, LptClampAttrs)->max = most;
-  return lpt_onnx_done (on, node);
-}
 
 static LptValue *
 activate (LptOnnxNode *on,
@@ -399,8 +387,8 @@ inner (LptOnnxNode *on,
     linear = first_layer (on, moe, &moe->layers[third ? 2 : 0], 1, moe->fusion, x);
   if (swiglu && limit < INFINITY)
     {
-      gate = clamp (on, gate, -INFINITY, limit);
-      linear = clamp (on, linear, -limit, limit);
+      gate = lpt_onnx_clamp (on, gate, -INFINITY, limit);
+      linear = lpt_onnx_clamp (on, linear, -limit, limit);
     }
   gate = activate (on, activation, gate, swiglu ? alpha : 1);
   if (swiglu && beta != 0)

@@ -212,3 +212,16 @@ lpt_onnx_axis_of (LptOnnxNode *on,
     return (gint) axis;
   return lpt_onnx_axis (on, axis, lpt_onnx_rank (on, value));
 }
+
+LptValue *
+lpt_onnx_clamp (LptOnnxNode *on,
+                LptValue    *value,
+                double       low,
+                double       high)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_CLAMP, 1, value);
+
+  LPT_ATTRS (node, LptClampAttrs)->min = low;
+  LPT_ATTRS (node, LptClampAttrs)->max = high;
+  return lpt_onnx_done (on, node);
+}
