@@ -139,9 +139,8 @@ add_form (LptProgram      *program,
 {
   LptOpForm own = *form;
 
-  own.params = g_memdup2 (p, sizeof *p);
   own.kernel = p->dynamic->name;
-  lpt_program_set_form (op->has_form ? lpt_program_add_op (program, op->node, op->index) : op, &own);
+  lpt_add_form (program, op, &own, p, sizeof *p);
 }
 
 static void

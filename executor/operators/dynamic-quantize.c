@@ -292,9 +292,8 @@ add_rows_form (LptProgram      *program,
 {
   LptOpForm own = *form;
 
-  own.params = g_memdup2 (p, sizeof *p);
   own.kernel = p->dynamic->name;
-  lpt_program_set_form (op->has_form ? lpt_program_add_op (program, op->node, op->index) : op, &own);
+  lpt_add_form (program, op, &own, p, sizeof *p);
 }
 
 /* Intervals that lie anywhere. */
@@ -434,18 +433,6 @@ lpt_prepare_dynamic_fake_quantize (LptProgram   *program,
 
 /* --- all of the data --- */
 
-/* One more op of the node of @op, behind those before it. */
-static void
-add_form (LptProgram      *program,
-          LptProgramOp    *op,
-          const Dynamic   *d,
-          const LptOpForm *form)
-{
-  LptOpForm own = *form;
-
-  own.params = g_memdup2 (d, sizeof *d);
-  lpt_program_set_form (lpt_program_add_op (program, op->node, op->index), &own);
-}
 
 gboolean
 lpt_prepare_dynamic_quantize (LptProgram   *program,
@@ -474,13 +461,16 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
   lpt_program_set_form (op, &(LptOpForm) { .run = range_run, .access = dynamic_access, .params = g_memdup2 (&d, sizeof d),
                                            .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 1, .in = LPT_OPERANDS ({ x, layout }),
                                            .out = ranges, .out_layout = LPT_LAYOUT_TYPED });
-  add_form (program, op, &d, &(LptOpForm) { .run = scale_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
-                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = scale, .out_layout = LPT_LAYOUT_TYPED });
-  add_form (program, op, &d, &(LptOpForm) { .run = zero_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
-                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = zero, .out_layout = LPT_LAYOUT_TYPED });
-  add_form (program, op, &d, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 3,
+  lpt_add_form (program, op, &(LptOpForm) { .run = scale_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
+                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = scale,
+                                            .out_layout = LPT_LAYOUT_TYPED }, &d, sizeof d);
+  lpt_add_form (program, op, &(LptOpForm) { .run = zero_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
+                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = zero,
+                                            .out_layout = LPT_LAYOUT_TYPED }, &d, sizeof d);
+  lpt_add_form (program, op, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name,
+                                            .tasks = d.parts, .n_in = 3,
                                             .in = LPT_OPERANDS ({ x, layout }, { scale, LPT_LAYOUT_TYPED }, { zero, LPT_LAYOUT_TYPED }), .out = codes,
-                                            .out_layout = same });
+                                            .out_layout = same }, &d, sizeof d);
 
   return TRUE;
 }

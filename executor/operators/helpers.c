@@ -57,3 +57,16 @@ lpt_rescale_make (const LptMultiplier *m,
 
   return TRUE;
 }
+
+void
+lpt_add_form (LptProgram      *program,
+              LptProgramOp    *op,
+              const LptOpForm *form,
+              gconstpointer    params,
+              gsize            size)
+{
+  LptOpForm own = *form;
+
+  own.params = g_memdup2 (params, size);
+  lpt_program_set_form (op->has_form ? lpt_program_add_op (program, op->node, op->index) : op, &own);
+}

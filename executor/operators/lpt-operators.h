@@ -84,6 +84,8 @@ LptValueLayout lpt_codes_layout (const LptProgramValue *value);
  * shift or multiplier of no use. */
 gboolean lpt_rescale_make (const LptMultiplier *m, LptRescale *r);
 
+/* @form with a copy of @params: that of @op, or where it has one that of one more op of its node, behind it. */
+void lpt_add_form (LptProgram *program, LptProgramOp *op, const LptOpForm *form, gconstpointer params, gsize size);
 /* The bias of @op, one integer or one per channel, or NULL; FALSE in @ok: it is something else. */
 const LptArray *lpt_bias_of (const LptProgramOp *op, guint input, gsize channels, gboolean *ok);
 /* Its integer of channel @c. */
