@@ -67,6 +67,7 @@ cmd_verify_new (LptGraph *graph, GError **error)
     }
   if (places == NULL)
     {
+      cmd_arrays_name_open (graph, &first);
       g_propagate_error (error, first);
       return NULL;
     }

@@ -65,6 +65,8 @@ gboolean  lpt_tfl_x_lacks_kernel (const LptNode *node, LptDType *dtype);
 
 /* All nodes of @graph and its bodies. */
 gboolean  lpt_tfl_w_expand  (LptGraph *graph, GError **error);
+/* There is a way to write @op as several operators. */
+gboolean  lpt_tfl_w_expands (LptOp op);
 
 #define TFL_EXPAND(OP, expand) void lpt_tfl_expand_##expand (LptTflExpand *x);
 #include "frontends/tflite/write/tflite-expand.def"

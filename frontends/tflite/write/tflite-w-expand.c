@@ -254,6 +254,15 @@ static const struct { LptOp op; void (*expand) (LptTflExpand *x); } rows[] = {
 #include "frontends/tflite/write/tflite-expand.def"
 };
 
+gboolean
+lpt_tfl_w_expands (LptOp op)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].op == op)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 expand_node (LptGraph *graph, LptNode *node, GError **error)
 {

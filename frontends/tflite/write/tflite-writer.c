@@ -97,6 +97,16 @@ would_wrap (LptNode *node)
   return lpt_requant_sum_leaves_codes (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT;
 }
 
+/* What several operators would do needs lengths to count them. */
+static gboolean
+has_open_lengths (LptNode *node)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && !lpt_shape_is_static (&lpt_node_in (node, i)->shape))
+      return TRUE;
+  return FALSE;
+}
+
 static void
 write_node (LptTflWriter *w, LptNode *node)
 {
@@ -106,7 +116,9 @@ write_node (LptTflWriter *w, LptNode *node)
   w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
             && is_quantized (node) && (!runs_on_codes (row, node) || would_wrap (node));
   if (row == NULL)
-    lpt_tfl_w_fail (w, "no operator does this");
+    lpt_tfl_w_fail (w, lpt_tfl_w_expands (node->op) && has_open_lengths (node)
+                       ? "no operator does this, and several only where all lengths are known (--shape)"
+                       : "no operator does this");
   else if (lpt_tfl_x_lacks_kernel (node, &dtype))
     lpt_tfl_w_fail (w, "%s numbers", lpt_dtype_name (dtype));
   else if (makes_numbers (node))
