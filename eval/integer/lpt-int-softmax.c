@@ -6,11 +6,13 @@
  *          e times the reciprocal of the sum. With the output 1/256, -128 the result is shifted to
  *          8 bits at once; another output rescales the Q0 probability.
  *   FLOAT  float32: exp (Sx d) / sum / Sy, half to even (or away)
+ *   LITERT the same as exp (Sx d) times 1 / (sum Sy), half away: TensorFlow Lite 2.9, whose codes differ from those of
+ *          MICRO in one of a hundred thousand
  *   16-bit codes in the modes of TensorFlow Lite: lpt-int-litert.c
  * LogSoftmax
  *   MICRO  a table of exp (Sx d) in 2^-40, their 64-bit sum, its logarithm bit by bit:
  *          y = Zy - (Sx (max - q) + ln sum) / Sy, rounded once
- *   FLOAT  the same in float32
+ *   FLOAT, LITERT  the same in float32
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -255,6 +257,19 @@ softmax_float (const Softmax *sm,
                                    &sm->y, sm->algorithm == LPT_ALGO_FLOAT_AWAY));
 }
 
+static void
+softmax_litert (const Softmax *sm,
+                const Row     *row)
+{
+  float sum = 0.0f, share;
+
+  for (gint64 i = 0; i < row->n; i++)
+    sum += float_exp (sm, row_at (row, i) - row->greatest);
+  share = 1.0f / (sum * (float) sm->y.scale);
+  for (gint64 i = 0; i < row->n; i++)
+    row_put (row, i, lpt_int_code (float_exp (sm, row_at (row, i) - row->greatest) * share, &sm->y, TRUE));
+}
+
 /* log2 (sum / 2^EXP_BITS) in 2^-30: the integer part, then one bit per squaring. */
 static gint64
 log2_of (gint64 sum)
@@ -341,7 +356,8 @@ lpt_int_softmax_rows (const LptIntOp    *op,
   if (sm->logarithm)
     run = sm->algorithm == LPT_ALGO_MICRO ? log_softmax_fixed : log_softmax_float;
   else
-    run = sm->wide != NULL ? softmax_wide : sm->algorithm == LPT_ALGO_MICRO ? softmax_micro : softmax_float;
+    run = sm->wide != NULL ? softmax_wide : sm->algorithm == LPT_ALGO_MICRO ? softmax_micro
+          : sm->algorithm == LPT_ALGO_LITERT ? softmax_litert : softmax_float;
 
   for (o = from; n > 0 && o < to; o++)
     {
@@ -358,9 +374,10 @@ lpt_int_softmax_rule (const LptIntOp    *op,
                       LptIntSoftmaxRule *rule)
 {
   const Softmax *sm = (const Softmax *) op;
+  const gboolean known = sm->algorithm == LPT_ALGO_FLOAT || sm->algorithm == LPT_ALGO_LITERT;
 
-  *rule = (LptIntSoftmaxRule) { sm->logarithm, sm->axis, sm->algorithm == LPT_ALGO_FLOAT ? sm->floats : NULL, sm->scaled, sm->rounded,
-                                sm->x, sm->y };
+  *rule = (LptIntSoftmaxRule) { sm->logarithm, sm->axis, sm->algorithm == LPT_ALGO_LITERT && !sm->logarithm,
+                                known ? sm->floats : NULL, sm->scaled, sm->rounded, sm->x, sm->y };
 }
 
 static void

@@ -10,6 +10,7 @@ typedef struct
 {
   gboolean     logarithm;
   gint64       axis;
+  gboolean     litert;     /* of a Softmax: code (e (1 / (sum e Sy))), halves away from zero */
   /* Of 8-bit codes in float32; NULL: another rule, lpt_int_softmax_rows(). e^(Sx (q - max)) by max - q, and Sx q by q
    * in u8 form.
    *   Softmax     code (e / sum e / Sy)

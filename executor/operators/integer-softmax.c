@@ -55,8 +55,8 @@ block_at (const Softmax *p,
   return (Block) { index / per_outer * p->n * p->inner + column, MIN (p->block, p->inner - column), 1, p->inner };
 }
 
-/* Exponentials into @values, row by row or element by element as they lie in memory, and what rows share: their sums,
- * or what is subtracted from logarithms. */
+/* Exponentials into @values, row by row or element by element as they lie in memory, and what rows share: their sums, a
+ * factor, or what is subtracted from logarithms. */
 static void
 gather (const Softmax *p,
         const Block   *b,
@@ -87,6 +87,8 @@ gather (const Softmax *p,
       }
   for (r = 0; r < b->rows && p->rule.logarithm; r++)
     shared[r] = scaled[greatest[r]] + logf (shared[r]);
+  for (r = 0; r < b->rows && p->rule.litert; r++)
+    shared[r] = 1.0f / (shared[r] * (float) p->rule.y.scale);
 }
 
 static void
@@ -96,10 +98,12 @@ run_block (const Softmax *p,
            guint8        *y,
            float         *values)
 {
-  const LptFloatBinary ends = p->rule.logarithm ? LPT_BINARY_SUBTRACT : LPT_BINARY_DIVIDE;
+  const LptFloatBinary ends = p->rule.logarithm ? LPT_BINARY_SUBTRACT : p->rule.litert ? LPT_BINARY_MULTIPLY
+                                                                                       : LPT_BINARY_DIVIDE;
   const LptFloatKernel *floats = p->kernels.floats;
   const gint32 zero = p->rule.y.zero;
-  LptQuantize quantize = { .form = LPT_QUANTIZE_DIVIDE, .lo = p->rule.y.lo, .hi = p->rule.y.hi, .scale = &p->scale, .zp = &zero };
+  LptQuantize quantize = { .form = p->rule.litert ? LPT_QUANTIZE_AWAY : LPT_QUANTIZE_DIVIDE, .lo = p->rule.y.lo,
+                           .hi = p->rule.y.hi, .scale = &p->scale, .zp = &zero };
   gboolean neighbours = b->line == 1;
   gsize rows = neighbours ? p->n : b->rows, cols = neighbours ? b->rows : p->n, i;
   float shared[COLUMNS];
@@ -281,7 +285,7 @@ lpt_prepare_integer_softmax (LptProgram   *program,
   p->n = (gsize) p->x.shape.dims[axis];
   p->inner = (gsize) lpt_dims_product (&p->x.shape, axis + 1, p->x.shape.rank);
   p->flip = p->x.dtype == LPT_DTYPE_I8 ? 0x80 : 0;
-  p->scale = (float) p->rule.y.scale;
+  p->scale = p->rule.litert ? 1.0f : (float) p->rule.y.scale;
   p->block = MIN (MAX (BLOCK / p->n, 1), p->inner == 1 ? LINES : COLUMNS);
   per_outer = (p->inner + p->block - 1) / p->block;
   p->blocks = p->inner == 1 ? (p->outer + p->block - 1) / p->block : p->outer * per_outer;
