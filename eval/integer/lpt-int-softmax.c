@@ -154,86 +154,44 @@ softmax_micro (const Softmax *sm,
     row_put (row, i, code_of (sm, &share, row_at (row, i) - row->greatest));
 }
 
-/* code_of() is plain_code() of the exponential: none is negative, and no product reaches 2^62. */
-static gboolean
-is_plain (const Softmax *sm,
-          const Share   *share)
-{
-  const gint shift = 31 - sm->from_q0.s;
-
-  return !share->to_8_bits && sm->from_q0.rounding == LPT_REQUANT_SINGLE && shift >= 1 && shift <= 62 && share->over >= 0;
-}
-
-static inline gint32
-plain_code (const Softmax *sm,
-            const Share   *share,
-            gint32         e)
-{
-  const gint shift = 31 - sm->from_q0.s;
-  const gint32 p = lpt_requant_rdbpot ((gint32) (((gint64) share->scale * e + (1 << 30)) >> 31), share->over);
-  const gint64 q = (((gint64) p * sm->from_q0.m + ((gint64) 1 << (shift - 1))) >> shift) + sm->y.zero;
-
-  return q < sm->y.lo ? sm->y.lo : q > sm->y.hi ? sm->y.hi : (gint32) q;
-}
-
-/* Codes by -d in [@from, @to), all within reach: the same in one loop. */
-static void
-codes_of (const Softmax *sm,
-          const Share   *share,
-          gint           from,
-          gint           to,
-          gint32        *codes)
-{
-  const gint32 *exps = sm->fixed;
-  const gboolean plain = is_plain (sm, share);
-  gint d;
-
-  for (d = from; d < to && !plain; d++)
-    codes[d] = code_of (sm, share, -d);
-  for (d = from; d < to && plain; d++)
-    codes[d] = plain_code (sm, share, exps[d]);
-}
-
-void
-lpt_int_softmax_some (const LptIntOp *op,
-                      gint64          sum,
-                      gsize           n,
-                      const guint8   *distances,
-                      gint32         *codes)
+/* The same where one shift rounds: exponentials and their shares are not negative, so that halves go up, and no product
+ * reaches 2^62. */
+gboolean
+lpt_int_softmax_shares (const LptIntOp *op,
+                        gint64          sum,
+                        LptShares      *shares)
 {
   const Softmax *sm = (const Softmax *) op;
   const Share share = share_of (sm, sum);
-  const gboolean plain = is_plain (sm, &share);
-  gsize i;
+  const gint shift = 31 - sm->from_q0.s;
 
-  for (i = 0; i < n && !plain; i++)
-    codes[i] = code_of (sm, &share, -(gint32) distances[i]);
-  for (i = 0; i < n && plain; i++)
-    codes[i] = plain_code (sm, &share, sm->fixed[distances[i]]);
+  if (share.over < 0)
+    return FALSE;
+  *shares = (LptShares) { .scale = share.scale, .zero = sm->y.zero, .lo = sm->y.lo, .hi = sm->y.hi };
+  shares->over = share.to_8_bits ? 0 : share.over;
+  shares->mult = share.to_8_bits ? 1 : sm->from_q0.m;
+  shares->shift = share.to_8_bits ? share.over + 31 - 8 : shift;
+
+  return share.to_8_bits || (sm->from_q0.rounding == LPT_REQUANT_SINGLE && shift >= 1 && shift <= 62);
 }
-
-#define STEP 16
 
 void
 lpt_int_softmax_codes (const LptIntOp *op,
                        gint64          sum,
                        gint            reach,
-                       gint32         *codes)
+                       guint8         *codes)
 {
   const Softmax *sm = (const Softmax *) op;
   const Share share = share_of (sm, sum);
-  gint d = 0, end;
+  gint32 code = 0;
+  gint d;
 
-  do
-    {
-      end = MIN (d + STEP, reach + 1);
-      codes_of (sm, &share, d, end, codes);
-      d = end;
-    }
-  /* Smaller exponentials give no larger codes. */
-  while (d <= reach && !(sm->falls && codes[d - 1] <= MAX (sm->y.zero, sm->y.lo)));
-  for (; d <= reach; d++)
-    codes[d] = codes[d - 1];
+  for (d = 0; d <= reach; d++)
+    /* Smaller exponentials give no larger codes. */
+    if (d == 0 || !sm->falls || code > MAX (sm->y.zero, sm->y.lo))
+      codes[d] = (guint8) (code = code_of (sm, &share, -d));
+    else
+      codes[d] = (guint8) code;
 }
 
 /* e^(Sx d) */
@@ -377,7 +335,7 @@ lpt_int_softmax_rule (const LptIntOp    *op,
   const gboolean known = sm->algorithm == LPT_ALGO_FLOAT || sm->algorithm == LPT_ALGO_LITERT;
 
   *rule = (LptIntSoftmaxRule) { sm->logarithm, sm->axis, sm->algorithm == LPT_ALGO_LITERT && !sm->logarithm,
-                                known ? sm->floats : NULL, sm->scaled, sm->rounded, sm->x, sm->y };
+                                known ? sm->floats : NULL, sm->scaled, sm->fixed, sm->rounded, sm->x, sm->y };
 }
 
 static void

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "eval/integer/lpt-int.h"
+#include "executor/kernels/eltwise/eltwise.h"
 
 typedef struct
 {
@@ -17,16 +18,15 @@ typedef struct
    *   LogSoftmax  code ((Sx q - (Sx max + ln sum e)) / Sy)
    * sums from the first element to the last, all in float32. */
   const float *exps, *scaled;
-  /* Softmax of 8-bit codes in fixed point, or NULL: the exponentials to be summed by max - q; lpt_int_softmax_codes()
-   * knows the rest. */
-  const gint32 *rounded;
+  /* Softmax of 8-bit codes in fixed point, or NULL: exponentials by max - q in Q0, and what of them is summed. */
+  const gint32 *fixed, *rounded;
   LptIntScale  x, y;
 } LptIntSoftmaxRule;
 
 void lpt_int_softmax_rule (const LptIntOp *op, LptIntSoftmaxRule *rule);
-/* Codes by max - q up to @reach, which is at most 255, of a row whose exponentials have this sum. */
-void lpt_int_softmax_codes (const LptIntOp *op, gint64 sum, gint reach, gint32 *codes);
-/* The same of @n elements, each with its max - q. */
-void lpt_int_softmax_some (const LptIntOp *op, gint64 sum, gsize n, const guint8 *distances, gint32 *codes);
+/* The codes of a row whose exponentials have this @sum; FALSE: by lpt_int_softmax_codes() alone. */
+gboolean lpt_int_softmax_shares (const LptIntOp *op, gint64 sum, LptShares *shares);
+/* The same by max - q up to @reach, which is at most 255. */
+void lpt_int_softmax_codes (const LptIntOp *op, gint64 sum, gint reach, guint8 *codes);
 /* Rows [@from, @to) of those along the axis, inner axes first. */
 void lpt_int_softmax_rows (const LptIntOp *op, const LptIntArray *x, const LptIntArray *y, gint64 from, gint64 to);

@@ -3,8 +3,8 @@
  * In float32: exponentials come from a table by the distance to the greatest code; several rows side by side, each
  * summed from its first element to its last as the plain op does it. Where the axis is not the last one, a block of
  * rows is neighbours in memory.
- * In fixed point each row has a table from its codes to the results, if it has more elements than distances; else each
- * element is computed. Other rules run row by row as the plain op does.
+ * In fixed point what is computed is each element of a row, or each distance and a table from codes to results,
+ * whichever is less. Other rules run row by row as the plain op does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -115,34 +115,10 @@ run_block (const Softmax *p,
                                 neighbours ? b->step : b->line);
 }
 
-/* The greatest and the least code of a row in u8 form. */
-static inline void
-find_range (const guint8 *x,
-            gsize         n,
-            gsize         step,
-            guint8        flip,
-            guint8       *greatest,
-            guint8       *least)
-{
-  guint8 high = 0, low = 255;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    {
-      guint8 q = x[i * step] ^ flip;
-
-      high = MAX (high, q);
-      low = MIN (low, q);
-    }
-  *greatest = high;
-  *least = low;
-}
-
 /* The sum of @values by @greatest less the code. */
 static inline gint64
 sum_row (const guint8 *x,
          gsize         n,
-         gsize         step,
          guint8        flip,
          const gint32 *values,
          guint8        greatest)
@@ -152,45 +128,61 @@ sum_row (const guint8 *x,
 
   for (i = 0; i + 4 <= n; i += 4)
     {
-      sum[0] += values[greatest - (x[i * step] ^ flip)];
-      sum[1] += values[greatest - (x[(i + 1) * step] ^ flip)];
-      sum[2] += values[greatest - (x[(i + 2) * step] ^ flip)];
-      sum[3] += values[greatest - (x[(i + 3) * step] ^ flip)];
+      sum[0] += values[greatest - (x[i] ^ flip)];
+      sum[1] += values[greatest - (x[i + 1] ^ flip)];
+      sum[2] += values[greatest - (x[i + 2] ^ flip)];
+      sum[3] += values[greatest - (x[i + 3] ^ flip)];
     }
   for (; i < n; i++)
-    sum[0] += values[greatest - (x[i * step] ^ flip)];
+    sum[0] += values[greatest - (x[i] ^ flip)];
 
   return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-/* The row of few elements, none more than 255 below @greatest. */
+/* A row of fewer elements than distances: @codes of each. */
 static void
-run_few (const Softmax *p,
-         const guint8  *from,
-         gsize          step,
-         guint8         greatest,
-         gint64         sum,
-         guint8        *to)
+run_few (const Softmax   *p,
+         const LptShares *shares,
+         const guint8    *from,
+         guint8           greatest,
+         guint8          *codes)
 {
-  guint8 distances[256];
-  gint32 codes[256];
+  gint32 exps[256];
   gsize i;
 
   for (i = 0; i < p->n; i++)
-    distances[i] = (guint8) (greatest - (from[i * step] ^ p->flip));
-  lpt_int_softmax_some (p->op, sum, p->n, distances, codes);
-  for (i = 0; i < p->n; i++)
-    to[i * step] = (guint8) codes[i];
+    exps[i] = p->rule.fixed[greatest - (from[i] ^ p->flip)];
+  p->kernels.eltwise->shares (shares, p->n, exps, codes);
 }
 
-/* In fixed point, one row after the other. */
+/* Results by codes of a row that lie within @reach below @greatest. */
+static void
+fill_table (const Softmax   *p,
+            const LptShares *shares,
+            gint64           sum,
+            guint8           greatest,
+            gint             reach,
+            guint8          *table)
+{
+  guint8 codes[256];
+  gint d;
+
+  if (shares != NULL)
+    p->kernels.eltwise->shares (shares, (gsize) reach + 1, p->rule.fixed, codes);
+  else
+    lpt_int_softmax_codes (p->op, sum, reach, codes);
+  for (d = 0; d <= reach; d++)
+    table[(guint8) (greatest - d) ^ p->flip] = codes[d];
+}
+
+/* In fixed point, one row after the other; @row has room for one. */
 static void
 run_fixed (const Softmax *p,
            const Block   *b,
            const guint8  *x,
-           guint8        *y)
+           guint8        *y,
+           guint8        *row)
 {
-  gint32 codes[256];
   guint8 table[256];
   gsize r, i;
 
@@ -198,32 +190,25 @@ run_fixed (const Softmax *p,
     {
       const guint8 *from = x + b->at + r * b->line;
       guint8 *to = y + b->at + r * b->line, greatest, least;
+      LptShares shares;
+      gboolean plain;
       gint64 sum;
-      gint d;
 
-      if (b->step == 1)
-        {
-          find_range (from, p->n, 1, p->flip, &greatest, &least);
-          sum = sum_row (from, p->n, 1, p->flip, p->rule.rounded, greatest);
-        }
+      for (i = 0; i < p->n && b->step != 1; i++)
+        row[i] = from[i * b->step];
+      from = b->step != 1 ? row : from;
+      p->kernels.eltwise->ends (p->n, from, p->flip, &least, &greatest);
+      sum = sum_row (from, p->n, p->flip, p->rule.rounded, greatest);
+      plain = lpt_int_softmax_shares (p->op, sum, &shares);
+      if (plain && p->n <= (gsize) (greatest - least))
+        run_few (p, &shares, from, greatest, b->step != 1 ? row : to);
       else
         {
-          find_range (from, p->n, b->step, p->flip, &greatest, &least);
-          sum = sum_row (from, p->n, b->step, p->flip, p->rule.rounded, greatest);
+          fill_table (p, plain ? &shares : NULL, sum, greatest, greatest - least, table);
+          p->kernels.eltwise->table (table, 1, p->n, from, 0, b->step != 1 ? row : to, 0);
         }
-      if (p->n <= (gsize) (greatest - least))
-        {
-          run_few (p, from, b->step, greatest, sum, to);
-          continue;
-        }
-      lpt_int_softmax_codes (p->op, sum, greatest - least, codes);
-      for (d = 0; d <= greatest - least; d++)
-        table[(guint8) (greatest - d) ^ p->flip] = (guint8) codes[d];
-      if (b->step == 1)
-        p->kernels.eltwise->table (table, 1, p->n, from, 0, to, 0);
-      else
-        for (i = 0; i < p->n; i++)
-          to[i * b->step] = table[from[i * b->step]];
+      for (i = 0; i < p->n && b->step != 1; i++)
+        to[i * b->step] = row[i];
     }
 }
 
@@ -243,7 +228,7 @@ softmax_run (const LptProgramOp *op,
       if (p->rule.exps != NULL)
         run_block (p, &b, data->in[0], data->out, (float *) (gpointer) data->workspace);
       else if (p->rule.rounded != NULL)
-        run_fixed (p, &b, data->in[0], data->out);
+        run_fixed (p, &b, data->in[0], data->out, (guint8 *) data->workspace);
       else
         {
           LptIntArray x = p->x, y = p->y;
@@ -260,7 +245,7 @@ gboolean
 lpt_prepare_integer_softmax (LptProgram   *program,
                              LptProgramOp *op)
 {
-  gsize per_outer;
+  gsize per_outer, room;
   Softmax *p;
   gint axis;
 
@@ -290,11 +275,12 @@ lpt_prepare_integer_softmax (LptProgram   *program,
   per_outer = (p->inner + p->block - 1) / p->block;
   p->blocks = p->inner == 1 ? (p->outer + p->block - 1) / p->block : p->outer * per_outer;
   p->blocks_per_task = MAX (TASK / (p->block * p->n), 1);
+  room = p->rule.exps != NULL ? p->block * p->n * sizeof (float) : p->rule.rounded != NULL && p->inner > 1 ? p->n : 0;
   lpt_program_set_form (op, &(LptOpForm) {
     .run = softmax_run, .params = p, .kernel = p->rule.exps != NULL ? program->kernels.floats->name : "softmax_q31",
     .tasks = (p->blocks + p->blocks_per_task - 1) / p->blocks_per_task,
-    .workspace = p->rule.exps != NULL ? (p->block * p->n * sizeof (float) + 63) & ~(gsize) 63 : 0, .n_in = 1,
-    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+    .workspace = (room + 63) & ~(gsize) 63, .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }),
+    .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
 
   return TRUE;
 }

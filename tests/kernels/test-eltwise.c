@@ -104,6 +104,58 @@ affine_limit (int64_t x)
 }
 
 /* Parameters for each column or one for all; operands of bytes and of int32. */
+static int64_t
+shift_up (int64_t x, int shift)
+{
+  return shift == 0 ? x : (x + ((int64_t) 1 << (shift - 1))) >> shift;
+}
+
+static bool
+run_shares (const LptEltwiseKernel *row)
+{
+  const LptShares p = { .scale = random_range (0, INT32_MAX), .zero = random_range (-128, 128),
+                        .mult = random_u32 () % 2 ? 1 : random_range (1 << 30, INT32_MAX),
+                        .lo = random_u32 () % 2 ? -128 : 0, .hi = random_range (100, 255),
+                        .over = random_range (0, 12), .shift = random_range (0, 62) };
+  size_t n = (size_t) random_range (1, 300);
+  int32_t *in = (int32_t *) (void *) exact_bytes (n * 4);
+  Buffer out = buffer_new (n);
+  bool ok = true;
+
+  for (size_t i = 0; i < n; i++)
+    in[i] = random_u32 () % 8 ? (int32_t) (random_u32 () >> (1 + random_u32 () % 31)) : INT32_MAX;
+  row->shares (&p, n, in, out.data);
+  for (size_t i = 0; i < n && ok; i++)
+    {
+      const int64_t share = shift_up (((int64_t) in[i] * p.scale + (1 << 30)) >> 31, p.over);
+      int64_t q = shift_up (share * p.mult, p.shift) + p.zero;
+
+      q = q < p.lo ? p.lo : q > p.hi ? p.hi : q;
+      ok = out.data[i] == (uint8_t) q;
+    }
+  ok = ok && buffer_guards_hold (&out);
+  bytes_free ((uint8_t *) in);
+  buffer_free (&out);
+  return ok;
+}
+
+static bool
+run_ends (const LptEltwiseKernel *row)
+{
+  size_t n = (size_t) random_range (1, 300);
+  uint8_t *in = exact_bytes (n), flip = random_u32 () % 2 ? 0x80 : 0, low = 255, high = 0, least, greatest;
+
+  for (size_t i = 0; i < n; i++)
+    {
+      in[i] = (uint8_t) random_range (20, 200);
+      low = (in[i] ^ flip) < low ? in[i] ^ flip : low;
+      high = (in[i] ^ flip) > high ? in[i] ^ flip : high;
+    }
+  row->ends (n, in, flip, &least, &greatest);
+  bytes_free (in);
+  return least == low && greatest == high;
+}
+
 static bool
 run_affine (const LptEltwiseKernel *row)
 {
@@ -275,7 +327,7 @@ main (void)
 
   for (size_t i = 0; i < n; i++)
     {
-      bool add = true, mul = true, affine = true, conversions = true, table = true;
+      bool add = true, mul = true, affine = true, conversions = true, table = true, softmax = true;
 
       if (!lpt_cpu_has (cpu, rows[i].needs))
         {
@@ -289,12 +341,14 @@ main (void)
           affine = run_affine (&rows[i]) && affine;
           conversions = run_conversions (&rows[i]) && conversions;
           table = run_table (&rows[i]) && table;
+          softmax = run_shares (&rows[i]) && run_ends (&rows[i]) && softmax;
         }
       test_report (add, "%s add: 1000 cases", rows[i].name);
       test_report (mul, "%s mul: 1000 cases", rows[i].name);
       test_report (affine, "%s affine: 1000 cases", rows[i].name);
       test_report (conversions, "%s quantize, dequantize: 1000 cases", rows[i].name);
       test_report (table, "%s table: 1000 cases", rows[i].name);
+      test_report (softmax, "%s shares, ends: 1000 cases", rows[i].name);
     }
 
   return test_end ();

@@ -241,3 +241,4 @@ LPT_FN (lpt_eltwise_dequantize) (const LptDequantize *p, size_t rows, size_t col
 }
 
 #include "executor/kernels/eltwise/affine.h"
+#include "executor/kernels/eltwise/shares.h"

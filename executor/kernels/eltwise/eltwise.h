@@ -1,4 +1,4 @@
-/* executor/kernels/eltwise/eltwise.h - element by element: add, mul, affine, table, quantize, dequantize
+/* executor/kernels/eltwise/eltwise.h - element by element: add, mul, affine, table, quantize, dequantize, shares
  *
  * Everything works on rows x cols. Strides from row to row are in bytes; an operand's `step` is 1, or 0 where one
  * element serves the whole row; a row stride of 0 repeats the row. So (stride 0, step 1) is a per-channel
@@ -48,6 +48,14 @@ typedef struct {
   const int64_t  *bias, *shift;
 } LptAffine;
 
+/* Parts of a sum in fixed point, as a Softmax has them: an exponential e >= 0 in Q0 times the reciprocal of the sum,
+ * p = round (e scale / 2^31), p' = round (p / 2^over), then round (p' mult / 2^shift) + zero, clamped to [lo, hi].
+ * Halves go up; 0 <= scale, mult; 0 <= over, shift <= 62. */
+typedef struct {
+  int32_t scale, mult, zero, lo, hi;
+  int     over, shift;
+} LptShares;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -62,6 +70,10 @@ typedef struct {
                            float *out, size_t ldo);
   void      (*affine)     (const LptAffine *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, const uint8_t *b, size_t ldb,
                            uint8_t *out, size_t ldo);
+  /* One byte for each of @n. */
+  void      (*shares)     (const LptShares *p, size_t n, const int32_t *in, uint8_t *out);
+  /* The least and the greatest of in[i] ^ @flip; 255 and 0 of none. */
+  void      (*ends)       (size_t n, const uint8_t *in, uint8_t flip, uint8_t *least, uint8_t *greatest);
 } LptEltwiseKernel;
 
 #define LPT_ELTWISE_KERNEL(needs, isa, table_isa)                                                                       \
@@ -76,7 +88,9 @@ typedef struct {
   void lpt_eltwise_dequantize__##isa (const LptDequantize *p, size_t rows, size_t cols, const uint8_t *in,   \
                                       size_t ldi, float *out, size_t ldo);                                 \
   void lpt_eltwise_affine__##isa (const LptAffine *p, size_t rows, size_t cols, const uint8_t *a, size_t lda, \
-                                  const uint8_t *b, size_t ldb, uint8_t *out, size_t ldo);
+                                  const uint8_t *b, size_t ldb, uint8_t *out, size_t ldo);                  \
+  void lpt_eltwise_shares__##isa (const LptShares *p, size_t n, const int32_t *in, uint8_t *out);             \
+  void lpt_eltwise_ends__##isa (size_t n, const uint8_t *in, uint8_t flip, uint8_t *least, uint8_t *greatest);
 #include "executor/kernels/eltwise/eltwise.def"
 #undef LPT_ELTWISE_KERNEL
 

@@ -7,7 +7,8 @@
 static const LptEltwiseKernel kernels[] = {
 #define LPT_ELTWISE_KERNEL(set, isa, table_isa)                                                                         \
   { "eltwise__" #table_isa, LPT_CPU_##set, lpt_eltwise_add__##isa, lpt_eltwise_mul__##isa, lpt_eltwise_table__##table_isa, \
-    lpt_eltwise_quantize__##isa, lpt_eltwise_dequantize__##isa, lpt_eltwise_affine__##isa },
+    lpt_eltwise_quantize__##isa, lpt_eltwise_dequantize__##isa, lpt_eltwise_affine__##isa, \
+    lpt_eltwise_shares__##isa, lpt_eltwise_ends__##isa },
 #include "executor/kernels/eltwise/eltwise.def"
 #undef LPT_ELTWISE_KERNEL
 };
