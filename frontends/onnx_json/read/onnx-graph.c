@@ -376,6 +376,20 @@ add_result (LptOnnxImport  *import,
   return lpt_node_infer (node, error);
 }
 
+/* Is @name an initializer of @graph? Such an input is only what could be given instead. */
+static gboolean
+is_initializer (const LptOnnxScope     *scope,
+                const Onnx__GraphProto *graph,
+                const char             *name)
+{
+  if (g_hash_table_contains (scope->initializers, name))
+    return TRUE;
+  for (gsize i = 0; i < graph->n_sparse_initializer; i++)
+    if (strcmp (lpt_onnx_text (graph->sparse_initializer[i]->values->name), name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 import_graph (LptOnnxImport           *import,
               LptOnnxScope            *scope,
@@ -385,7 +399,7 @@ import_graph (LptOnnxImport           *import,
   if (!lpt_onnx_scope_initializers (import, scope, graph, error))
     return FALSE;
   for (gsize i = 0; i < graph->n_input; i++)
-    if (!g_hash_table_contains (scope->initializers, lpt_onnx_text (graph->input[i]->name))
+    if (!is_initializer (scope, graph, lpt_onnx_text (graph->input[i]->name))
         && !add_parameter (scope, graph->input[i], error))
       return FALSE;
   if (!lpt_onnx_import_nodes (import, scope, graph->node, graph->n_node, error))

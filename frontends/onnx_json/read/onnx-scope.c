@@ -79,18 +79,20 @@ lpt_onnx_scope_opsets (LptOnnxScope              *scope,
       const gint64 *before = g_hash_table_lookup (scope->opsets, domain);
       gint64 *version;
 
-      if (imports[i]->version < 1)
-        {
-          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                       "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has no version", i, domain);
-          return FALSE;
-        }
-      if (before != NULL && *before != imports[i]->version)
+      if (before != NULL && *before > 0 && *before != imports[i]->version)
         remark_versions (scope, domain, *before, imports[i]->version);
       version = g_new (gint64, 1);
       *version = imports[i]->version;
       g_hash_table_replace (scope->opsets, (gpointer) domain, version);
     }
+  for (gsize i = n; i-- > 0; )
+    if (lpt_onnx_scope_opset (scope, lpt_onnx_domain (imports[i]->domain)) < 1)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
+                     "opsetImport[%" G_GSIZE_FORMAT "]: domain \"%s\" has no version", i,
+                     lpt_onnx_domain (imports[i]->domain));
+        return FALSE;
+      }
   return TRUE;
 }
 
