@@ -140,21 +140,39 @@ target (const Flex *f, const Entry *e, guint *type, guint *inner)
   return back (f, e->map + (gsize) e->i * e->width, e->width);
 }
 
+/* The list of @key: where it begins, how many there are of which type and width; FALSE: there is none. */
+typedef struct { gsize at; guint64 n; guint type, inner; } List;
+
+static gboolean
+find_list (const Flex *f, const char *key, List *list)
+{
+  Entry e;
+  list->at = find (f, key, &e) ? target (f, &e, &list->type, &list->inner) : f->size;
+  if (list->at >= f->size || list->at < list->inner)
+    return FALSE;
+  gboolean four = list->type == FLEX_INT4 || list->type == FLEX_UINT4;
+  list->n = four ? 4 : read_uint (f, list->at - list->inner, list->inner);
+  return (four || list->type == FLEX_VECTOR_INT || list->type == FLEX_VECTOR_UINT)
+         && list->n <= (f->size - list->at) / list->inner;
+}
+
+guint
+lpt_tfl_flex_count (const guint8 *data, gsize size, const char *key)
+{
+  List list;
+  return find_list (&(Flex) { data, size }, key, &list) ? (guint) list.n : 0;
+}
+
 gboolean
 lpt_tfl_flex_list (const guint8 *data, gsize size, const char *key, guint n, gint64 *numbers)
 {
   Flex f = { data, size };
-  Entry e;
-  guint type, inner;
-  gsize at = find (&f, key, &e) ? target (&f, &e, &type, &inner) : size;
-  if (at >= size || at < inner)
+  List list;
+  if (!find_list (&f, key, &list) || list.n != n)
     return FALSE;
-  gboolean whole = type == FLEX_VECTOR_INT || type == FLEX_VECTOR_UINT, four = type == FLEX_INT4 || type == FLEX_UINT4;
-  if ((!whole && !four) || (whole ? read_uint (&f, at - inner, inner) : 4) != n || n > (size - at) / inner)
-    return FALSE;
+  guint type = list.type == FLEX_VECTOR_INT || list.type == FLEX_INT4 ? FLEX_INT : FLEX_UINT;
   for (guint i = 0; i < n; i++)
-    numbers[i] = (gint64) read_number (&f, at + i * inner, inner,
-                                       type == FLEX_VECTOR_INT || type == FLEX_INT4 ? FLEX_INT : FLEX_UINT, 0);
+    numbers[i] = (gint64) read_number (&f, list.at + i * list.inner, list.inner, type, 0);
   return TRUE;
 }
 

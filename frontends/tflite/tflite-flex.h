@@ -11,6 +11,9 @@
 /* The number or boolean @key of a map; @fallback where it is not there, no number, or the buffer is broken. */
 double lpt_tfl_flex_number (const guint8 *data, gsize size, const char *key, double fallback);
 
+/* How many whole numbers the list @key of a map has; 0: it has no such list. */
+guint lpt_tfl_flex_count (const guint8 *data, gsize size, const char *key);
+
 /* The @n whole numbers of list @key of a map; FALSE: it has no such list. */
 gboolean lpt_tfl_flex_list (const guint8 *data, gsize size, const char *key, guint n, gint64 *numbers);
 

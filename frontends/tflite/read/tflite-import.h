@@ -136,6 +136,8 @@ void          lpt_tfl_set       (LptTflOp *op, guint o, LptValue *value);
 gint64    lpt_tfl_opt_int   (LptTflOp *op, LptTflField field);
 double    lpt_tfl_opt_real  (LptTflOp *op, LptTflField field);
 void      lpt_tfl_opt_ints  (LptTflOp *op, LptTflField field, LptInts *list);
+/* The number @key of a custom operator's map (tflite-map-custom.c). */
+double    lpt_tfl_custom_option (LptTflOp *op, const char *key, double fallback);
 
 /* --- building (tflite-build.c) --------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 
 #include "frontends/tflite/tflite-flex.h"
 
-static double
-option (LptTflOp *op, const char *key, double fallback)
+double
+lpt_tfl_custom_option (LptTflOp *op, const char *key, double fallback)
 {
   LptTflVector bytes = lpt_tfl_vector (op->flat, op->table, TFL_Operator_custom_options);
   return bytes.n > 0 ? lpt_tfl_flex_number (op->flat->data + bytes.at, bytes.n, key, fallback) : fallback;
@@ -35,10 +35,10 @@ lpt_tfl_map_detection_post_process (LptTflOp *op)
     { "w_scale", &a->w_scale },
   };
   for (guint i = 0; i < G_N_ELEMENTS (ints); i++)
-    *ints[i].to = (gint64) CLAMP (option (op, ints[i].key, ints[i].fallback), -1.0, 1e6);
+    *ints[i].to = (gint64) CLAMP (lpt_tfl_custom_option (op, ints[i].key, ints[i].fallback), -1.0, 1e6);
   for (guint i = 0; i < G_N_ELEMENTS (reals); i++)
-    *reals[i].to = option (op, reals[i].key, 0);
-  a->use_regular_nms = option (op, "use_regular_nms", 0) != 0;
+    *reals[i].to = lpt_tfl_custom_option (op, reals[i].key, 0);
+  a->use_regular_nms = lpt_tfl_custom_option (op, "use_regular_nms", 0) != 0;
   lpt_tfl_done (op, node);
   for (guint o = 0; o < MIN (op->n_out, 4); o++)
     lpt_tfl_set (op, o, &node->out[o]);
