@@ -83,8 +83,20 @@ def blocks(r):
         yield densified(name, {"dtype": dtype, "data": packed(a)}, a, "CAST")
 
 
+def rounded(x, around):
+    """@x as the codes of each image stand for it: with a zero point, or around 0."""
+    flat = x.reshape(len(x), -1).astype(float)
+    if around:
+        step = np.abs(flat).max(1, keepdims=True) / 127
+        return (np.rint(flat / step) * step).reshape(x.shape)
+    low, high = np.minimum(flat.min(1, keepdims=True), 0), np.maximum(flat.max(1, keepdims=True), 0)
+    step = (high - low) / 255
+    zero = np.rint(np.where(128 + np.abs(low / step) < 127 + np.abs(high / step), -128 - low / step, 127 - high / step))
+    return ((np.clip(np.rint(zero + flat / step), -128, 127) - zero) * step).reshape(x.shape)
+
+
 def few_bits(r):
-    """FULLY_CONNECTED of real data: rounded around 0 beside weights of 4 bits, with a zero point beside those with blocks, as TensorFlow Lite's kernels for them do."""
+    """FULLY_CONNECTED of real data: rounded around 0 beside weights of 4 bits, of short rows as the options say, with a zero point beside those with blocks, as TensorFlow Lite's kernels for them do."""
     x, w, b = r.standard_normal((3, 64)).astype(F), r.randint(-7, 8, (6, 64)), r.standard_normal(6).astype(F)
     most = np.abs(x).max(1, keepdims=True)
     codes, step = np.rint(x * (F(127) / most)), most / F(127)
@@ -93,16 +105,35 @@ def few_bits(r):
         weights = tensor("w", INT4, w.shape, packed(w), scale=scale)
         yield ("FULLY_CONNECTED/i4/" + name, model(rows + [weights], [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {}), version=10)], [0], [2]),
                [("x", x)], ["y"], [(codes @ w.T * step * np.array(scale, F) + b).astype(F)])
-    low, high = np.minimum(x.min(1, keepdims=True), 0).astype(float), np.maximum(x.max(1, keepdims=True), 0).astype(float)
-    step = (high - low) / 255
-    zero = np.rint(np.where(128 + np.abs(low / step) < 127 + np.abs(high / step), -128 - low / step, 127 - high / step))
-    data = (np.clip(np.rint(zero + x / step.astype(F)), -128, 127) - zero) * step
+        yield ("FULLY_CONNECTED/i4/asymmetric-" + name, model(rows + [weights], [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {"asymmetric_quantize_inputs": 1}), version=10)], [0], [2]),
+               [("x", x)], ["y"], [(codes @ w.T * step * np.array(scale, F) + b).astype(F)])
+    short = [tensor("x", F, (3, 30)), rows[1], rows[2], tensor("w", INT4, (6, 30), packed(w[:, :30]), scale=0.125)]
+    yield ("FULLY_CONNECTED/i4/short", model(short, [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {"asymmetric_quantize_inputs": 1}), version=10)], [0], [2]),
+           [("x", x[:, :30])], ["y"], [(rounded(x[:, :30], False) @ w[:, :30].T * 0.125 + b).astype(F)])
+    data = rounded(x, False)
     for block in (16, 32):
         scales = (r.randint(1, 9, (6, 64 // block)) / 64).astype(np.float16)
         details = {"details": ("BlockwiseQuantization", {"scales": 4, "zero_points": -1, "block_size": block})}
         more = [tensor("w", INT4, w.shape, packed(w), quantization=details), tensor("s", np.float16, scales.shape, scales)]
         yield ("FULLY_CONNECTED/i4/blocks-%d" % block, model(rows + more, [op("FULLY_CONNECTED", [0, 3, 1], [2], ("FullyConnectedOptions", {}), version=13)], [0], [2]),
                [("x", x)], ["y"], [(data @ (w * scales.astype(float).repeat(block, 1)).T + b).astype(F)])
+
+
+def few_bit_windows(r):
+    """Convolutions of real data with weights of 4 bits, which kernels that know them compute as with those of 8: one scale, data around 0; several, with a zero point."""
+    x, w, b = r.standard_normal((2, 4, 5, 6)).astype(F), r.randint(-7, 8, (8, 1, 1, 6)), r.standard_normal(8).astype(F)
+    many = [0.01 * (i + 1) for i in range(8)]
+    for name, scale in (("one", 0.125), ("channels", many)):
+        rows = [tensor("x", F, x.shape), tensor("w", INT4, w.shape, packed(w), scale=scale), tensor("b", F, (8,), b), tensor("y", F, (2, 4, 5, 8))]
+        want = np.einsum("nhwi,oi->nhwo", rounded(x, name == "one"), w[:, 0, 0]) * np.array(scale, F) + b
+        yield ("CONV_2D/i4/" + name, model(rows, [op("CONV_2D", [0, 1, 2], [3], ("Conv2DOptions", {"padding": 1, "stride_w": 1, "stride_h": 1}), version=7)], [0], [3]),
+               [("x", x)], ["y"], [want.astype(F)])
+    w, b = r.randint(-7, 8, (1, 3, 2, 6)), b[:6]
+    rows = [tensor("x", F, x.shape), tensor("w", INT4, w.shape, packed(w), scale=many[:6], axis=3), tensor("b", F, (6,), b), tensor("y", F, (2, 2, 4, 6))]
+    data = rounded(x, False)
+    want = sum(data[:, i:i + 2, j:j + 4] * w[0, i, j] for i in range(3) for j in range(2)) * np.array(many[:6], F) + b
+    options = ("DepthwiseConv2DOptions", {"padding": 1, "stride_w": 1, "stride_h": 1, "depth_multiplier": 1})
+    yield "DEPTHWISE_CONV_2D/i4", model(rows, [op("DEPTHWISE_CONV_2D", [0, 1, 2], [3], options, version=7)], [0], [3]), [("x", x)], ["y"], [want.astype(F)]
 
 
 # --- options ---
@@ -161,5 +192,5 @@ def options(r):
 
 def cases():
     r = np.random.RandomState(9)
-    for part in (sparse, blocks, options, few_bits):
+    for part in (sparse, blocks, options, few_bits, few_bit_windows):
         yield from part(r)

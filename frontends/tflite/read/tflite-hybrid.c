@@ -2,8 +2,8 @@
  *
  *     y = W D (x) + b       D rounds x to 8 bits, with a scale found at run time for each row
  *
- * Of FULLY_CONNECTED also weights of 4 bits, whose data is rounded around 0, and weights of 4 or 8 bits with a scale
- * for each block, whose data has a zero point.
+ * Weights of 4 bits are those of 8 with few codes; FULLY_CONNECTED may round the data beside them otherwise
+ * (tflite-map-product.c), and has weights of 4 or 8 bits with a scale for each block, whose data has a zero point.
  *
  * D is DynamicFakeQuantize, W a Dequantize over the weights. TensorFlow Lite adds up codes and multiplies the sum by
  * both scales; this differs by the rounding of single precision. Weights of type uint8 hold the bytes of int8 ones.

@@ -38,6 +38,17 @@ as_rows (LptTflOp *op, LptValue *x, gint64 k)
   return lpt_tfl_reshape (op, x, 2, (gint64[]) { -1, k });
 }
 
+/* Is the data rounded with a zero point? The kernel for weights of 4 bits, which takes rows of an even number of 32
+   columns or more and matrices of 4 rows or more, rounds around 0 whatever the options say. */
+static gboolean
+is_asymmetric (LptTflOp *op, const LptValue *w)
+{
+  const gint64 *d = w->shape.dims;
+  if (lpt_tfl_in_tensor (op, 1)->dtype == LPT_DTYPE_I4 && d[0] >= 4 && d[1] >= 32 && d[1] % 2 == 0)
+    return FALSE;
+  return lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0;
+}
+
 static LptValue *
 product (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias)
 {
@@ -49,16 +60,12 @@ product (LptTflOp *op, LptValue *x, LptValue *w, LptValue *bias)
       LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
       return lpt_tfl_done_as (op, node, 0);
     }
-  const gboolean real = lpt_dtype_is_real (x->dtype) && x->quant == NULL;
   if (lpt_tfl_is_hybrid (x, w))
     {
-      x = lpt_tfl_round_dynamic (op, x, lpt_tfl_opt_int (op, TFL_FullyConnectedOptions_asymmetric_quantize_inputs) != 0,
-                                 -1);
+      x = lpt_tfl_round_dynamic (op, x, is_asymmetric (op, w), -1);
       w = lpt_tfl_hybrid_weights (op, w);
     }
-  else if (real && w->quant != NULL && w->dtype == LPT_DTYPE_I4)
-    x = lpt_tfl_round_dynamic (op, x, FALSE, -1);
-  else if (real && lpt_tfl_in_tensor (op, 1)->in_blocks)
+  else if (lpt_dtype_is_real (x->dtype) && x->quant == NULL && lpt_tfl_in_tensor (op, 1)->in_blocks)
     x = lpt_tfl_round_dynamic (op, x, TRUE, -1);
   LptNode *node = lpt_tfl_add (op, LPT_OP_MATMUL, 2, lpt_tfl_real_of (op, x), lpt_tfl_real_of (op, w));
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = TRUE;
