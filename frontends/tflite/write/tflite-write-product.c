@@ -1,7 +1,8 @@
 /* tflite-write-product.c - matrix products
  *
  *     MatMul (x, constant [in, out])      FULLY_CONNECTED; with a scale for each output a CONV_2D of 1x1, for
- *                                         FULLY_CONNECTED has one scale
+ *                                         FULLY_CONNECTED has one scale; of data rounded at run time that and a
+ *                                         MUL by the scales, for sums of codes are exact
  *     others                              BATCH_MATMUL
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -86,12 +87,37 @@ write_as_conv (LptTflWriter *w, gint x, gint weights, gint bias, gint out, gint6
   lpt_tfl_w_reshape (w, y, &shape, to->quant, out);
 }
 
+/* @out is @sums times the scales of the rows. */
+static void
+write_scales (LptTflWriter *w, const LptQuant *quant, gint sums, gint out)
+{
+  const LptShape shape = lpt_shape_make (1, (gint64[]) { quant->n });
+  g_autofree char *name = g_strconcat (w->node->name, "/scales", NULL);
+  GError **error = w->error == NULL ? &w->error : NULL;
+  gint scales = lpt_tfl_w_const (w, name, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, quant->scale, error), NULL);
+  if (w->error == NULL)
+    lpt_tfl_w_op (w, TFL_MUL, 2, (gint[]) { sums, scales }, out);
+}
+
+/* Of data rounded at run time: has each output a scale of its own? Scales of other axes are refused. */
+static gboolean
+has_row_scales (LptTflWriter *w, const Product *p, gboolean turned)
+{
+  const LptQuant *q = p->weights->quant;
+  if (!p->hybrid || q->n == 1)
+    return FALSE;
+  if (q->axis != p->weights->shape.rank - (turned ? 2 : 1))
+    lpt_tfl_w_fail (w, "data rounded at run time before weights with scales along the terms of a sum");
+  return TRUE;
+}
+
 static void
 write_fully_connected (LptTflWriter *w, Product *p)
 {
-  gboolean turned = LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_b;
+  gboolean turned = LPT_ATTRS (w->node, LptMatMulAttrs)->transpose_b, by_rows = has_row_scales (w, p, turned);
   const LptShape *s = &p->matrix;
-  gint64 outputs = s->dims[turned ? 0 : 1], inputs = s->dims[turned ? 1 : 0];
+  gint64 outputs = s->dims[turned ? 0 : 1], inputs = s->dims[turned ? 1 : 0], activation = TFL_ACT_NONE;
+  g_autoptr (LptQuant) one = lpt_quant_new_one (1, 0);
   gboolean per_axis = !w->real && !p->hybrid && p->weights->quant != NULL && p->weights->quant->n > 1;
   LptValue *value = lpt_node_out (w->node);
   double gauge = 1;
@@ -105,13 +131,16 @@ write_fully_connected (LptTflWriter *w, Product *p)
     .result = per_axis ? lpt_shape_make (4, (gint64[]) { outputs, 1, 1, inputs })
                        : lpt_shape_make (2, (gint64[]) { outputs, inputs }),
   };
-  gint weights = lpt_tfl_w_weights (w, data, w->real ? NULL : p->weights->quant, &form);
+  gint weights = lpt_tfl_w_weights (w, data, w->real ? NULL : by_rows ? one : p->weights->quant, &form), bias = -1;
   const LptQuant *x_quant = lpt_tfl_w_get (w, p->from)->quant;
   LptTflBiasForm bias_form = { .n = outputs, .axis = value->shape.rank - 1, .must = per_axis, .hybrid = p->hybrid,
                                .wide = lpt_tfl_w_get (w, p->from)->type == TFL_TYPE_INT16,
                                .x_scale = x_quant != NULL ? x_quant->scale[0] : 1 };
-  gint bias = lpt_tfl_w_bias (w, 2, weights, &bias_form, &value);
-  gint64 activation = lpt_tfl_w_activation (w, &value, &gauge);
+  if (!by_rows)
+    {
+      bias = lpt_tfl_w_bias (w, 2, weights, &bias_form, &value);
+      activation = lpt_tfl_w_activation (w, &value, &gauge);
+    }
   gint out = lpt_tfl_w_out_value (w, value, LPT_TFL_PLAIN, gauge);
   if (w->error != NULL)
     return;
@@ -122,11 +151,14 @@ write_fully_connected (LptTflWriter *w, Product *p)
     }
   gint in[] = { p->from, weights, bias };
   gboolean keep = p->x->shape.rank != 2;   /* else the result has two axes, of a vector, too */
-  LptTflWOp *op = lpt_tfl_w_op (w, TFL_FULLY_CONNECTED, 3, in, out);
+  gint sums = by_rows ? lpt_tfl_w_like (w, "sums", out, NULL) : out;
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_FULLY_CONNECTED, 3, in, sums);
   lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, fused_activation_function, activation));
   lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, keep_num_dims, keep));
   lpt_tfl_w_set (op, LPT_TFL_INT (FullyConnectedOptions, asymmetric_quantize_inputs, p->hybrid && p->asymmetric));
   lpt_tfl_w_need (op, p->hybrid && p->asymmetric ? 9 : bias < 0 ? 6 : keep ? 5 : p->hybrid ? 3 : 1);
+  if (by_rows)
+    write_scales (w, p->weights->quant, sums, out);
 }
 
 static void
