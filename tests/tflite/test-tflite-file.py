@@ -73,6 +73,18 @@ CASES = [
 ]
 
 
+def codes_in_blocks(lptc, folder, rows=64, columns=256):
+    """What is wrong with a product of data rounded at run time with codes of 4 bits in blocks of 32, or None: it is one of codes."""
+    packed = bytes(i * 37 % 256 for i in range(rows * columns // 2))
+    details = ("BlockwiseQuantization", {"scales": 3, "zero_points": -1, "block_size": 32})
+    tensors = [tensor("x", "float32", (1, columns)), tensor("y", "float32", (1, rows)), tensor("w", 17, (rows, columns), packed, quantization={"details": details}),
+               tensor("s", "float16", (rows, columns // 32), np.full((rows, columns // 32), 0.5, np.float16))]
+    with open(folder + "/blocks.tflite", "wb") as f:
+        f.write(model(tensors, [op("FULLY_CONNECTED", [0, 2, -1], [1], ("FullyConnectedOptions", {}), version=13)], [0], [1]))
+    text = subprocess.run([lptc, "print", folder + "/blocks.tflite"], capture_output=True, text=True)
+    return None if "BlockMatMul(" in text.stdout else text.stderr + text.stdout
+
+
 def main():
     lptc, bad = sys.argv[1], 0
     for k, (what, data, want) in enumerate(CASES):
@@ -83,7 +95,11 @@ def main():
         fine = want in got if isinstance(got, str) and isinstance(want, str) else not isinstance(got, str) and not isinstance(want, str) and np.array_equal(got[0], want)
         bad += not fine
         print("%s %d %s%s" % ("ok" if fine else "not ok", k + 1, what, "" if fine else " # %s" % str(got).replace("\n", "; ")))
-    print("1..%d" % len(CASES))
+    with tempfile.TemporaryDirectory() as folder:
+        problem = codes_in_blocks(lptc, folder)
+    bad += problem is not None
+    print("%s %d weights in blocks, as many as networks have%s" % ("not ok" if problem else "ok", len(CASES) + 1, " # " + problem.replace("\n", "; ") if problem else ""))
+    print("1..%d" % (len(CASES) + 1))
     sys.exit(bad > 0)
 
 

@@ -253,8 +253,9 @@ spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, Lpt
   LptValue *zero = scale != NULL && zeros > 0 ? lpt_tfl_scope_value (scope, zeros, error) : NULL;
   if (scale == NULL || (zeros > 0 && zero == NULL))
     return NULL;
-  /* Codes stay as they are stored: products may run on them. */
-  LptValue *x = lpt_tfl_reshape (&op, lpt_node_out (codes), (guint) split.rank, split.dims);
+  /* Codes stay as they are stored, of any number: products may run on them. */
+  LptTensor *apart = lpt_tensor_reshape (t->data, &split, &op.error);
+  LptValue *x = lpt_tfl_constant_like (&op, lpt_node_out (codes), apart, NULL);
   LptNode *decoded = lpt_tfl_add (&op, LPT_OP_CONVERT, 1, x);
   LPT_ATTRS (decoded, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
   decoded->flags |= LPT_NODE_KEEP_CONST | LPT_NODE_DEQUANTIZATION;
