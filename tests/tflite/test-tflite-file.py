@@ -74,15 +74,28 @@ CASES = [
 
 
 def codes_in_blocks(lptc, folder, rows=64, columns=256):
-    """What is wrong with a product of data rounded at run time with codes of 4 bits in blocks of 32, or None: it is one of codes."""
+    """What is wrong with a product of data rounded at run time with codes of 4 bits in blocks of 32, or None: it is one of codes, and written as such."""
     packed = bytes(i * 37 % 256 for i in range(rows * columns // 2))
     details = ("BlockwiseQuantization", {"scales": 3, "zero_points": -1, "block_size": 32})
     tensors = [tensor("x", "float32", (1, columns)), tensor("y", "float32", (1, rows)), tensor("w", 17, (rows, columns), packed, quantization={"details": details}),
-               tensor("s", "float16", (rows, columns // 32), np.full((rows, columns // 32), 0.5, np.float16))]
+               tensor("s", "float16", (rows, columns // 32), (1 + np.arange(rows * columns // 32) % 7).astype(np.float16).reshape(rows, -1) / 8)]
     with open(folder + "/blocks.tflite", "wb") as f:
         f.write(model(tensors, [op("FULLY_CONNECTED", [0, 2, -1], [1], ("FullyConnectedOptions", {}), version=13)], [0], [1]))
-    text = subprocess.run([lptc, "print", folder + "/blocks.tflite"], capture_output=True, text=True)
-    return None if "BlockMatMul(" in text.stdout else text.stderr + text.stdout
+    paths = [folder + "/blocks" + end for end in (".tflite", ".lpt", "-anew.tflite")]
+    text = subprocess.run([lptc, "print", paths[0]], capture_output=True, text=True)
+    if "BlockMatMul(" not in text.stdout:
+        return text.stderr + text.stdout
+    for of, to in zip(paths, paths[1:]):
+        done = subprocess.run([lptc, "transform", of, "-o", to], capture_output=True, text=True)
+        if done.returncode:
+            return done.stderr
+    with open(paths[0], "rb") as f, open(paths[2], "rb") as g:
+        files = f.read(), g.read()
+    if len(files[1]) > len(files[0]) + 1000:
+        return "%d bytes, of %d" % (len(files[1]), len(files[0]))
+    x = np.sin(np.arange(columns, dtype=np.float32))[None]
+    before, after = (own(lptc, f, [x], ["x"], ["y"], [], folder) for f in files)
+    return None if not isinstance(after, str) and np.array_equal(before[0], after[0]) else "other results: %s" % after
 
 
 def main():

@@ -418,7 +418,24 @@ Result(%%n.1) {output="scores"}
 Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)})
 
 # Refused, with a part of the line.
+def in_blocks(symmetric, scale):
+    """A product of data rounded at run time with codes that have a scale for each 16 of a row."""
+    return """ {lowered=true, requant="litert"}
+%%x = Parameter : f32[1,32]
+%%d = DynamicFakeQuantize(%%x) {symmetric=%s} : f32[1,32]
+%%c = Const {%s} : i8[1,2,16]
+%%r = Convert(%%c) {destination_type=f32} : f32[1,2,16]
+%%s = Const {%s,2} : f32[1,2,1]
+%%m = Multiply(%%r, %%s) : f32[1,2,16]
+%%n = Const {1,32} : i64[2]
+%%w = Reshape(%%m, %%n) {special_zero=false} : f32[1,32]
+%%y = MatMul(%%d, %%w) {transpose_b=true} : f32[1,1]
+Result(%%y)""" % (symmetric, ",".join(str(i % 15 - 7) for i in range(32)), scale)
+
+
 REFUSED_TEXTS = {
+    "scales of blocks that are no half floats": in_blocks("false", 0.1),
+    "data rounded around 0 before weights in blocks": in_blocks("true", 0.5),
     "the last of equal ones": "\n%x = Parameter : f32[1,?]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",
     "i8 numbers made of codes": " {lowered=true}\n%x = Parameter : i8[1,4] q{scale=0.5}\n%y = Relu(%x) : i8[1,4]\n%c = Convert(%y) {destination_type=f32} : f32[1,4]\nResult(%c)",
     "sums of nothing": "\n%x = Parameter : f32[4,4]\n%a = Const {} : f32[4,0]\n%b = Const {} : f32[0,4]\n%m = MatMul(%x, %a) : f32[4,0]\n%n = MatMul(%m, %b) : f32[4,4]\nResult(%n)",

@@ -85,9 +85,25 @@ build_dims (File *f, const LptShape *shape, gint64 open)
   return lpt_tfl_build_vector (f->b, 4, 4, (gsize) MAX (shape->rank, 0), dims);
 }
 
+/* Scales of blocks, which are another tensor. */
 static LptTflRef
-build_quant (File *f, const LptQuant *quant)
+build_blocks (File *f, const LptTflWTensor *t)
 {
+  LptTflSlot slots[] = { LPT_TFL_INT (BlockwiseQuantization, scales, t->scales),
+                         LPT_TFL_INT (BlockwiseQuantization, zero_points, -1),
+                         LPT_TFL_INT (BlockwiseQuantization, block_size, t->block) };
+  LptTflRef blocks = lpt_tfl_build_table (f->b, G_N_ELEMENTS (slots), slots);
+  LptTflSlot details = { .field = TFL_QuantizationParameters_details, .ref = blocks,
+                         .member = TFLT_BlockwiseQuantization };
+  return lpt_tfl_build_table (f->b, 1, &details);
+}
+
+static LptTflRef
+build_quant (File *f, const LptTflWTensor *t)
+{
+  const LptQuant *quant = t->quant;
+  if (t->block > 0)
+    return build_blocks (f, t);
   if (quant == NULL)
     return 0;
   g_autofree float *scale = g_new (float, quant->n);
@@ -110,7 +126,7 @@ build_tensor (File *f, const LptTflWTensor *t)
 {
   gboolean open = !lpt_shape_is_static (&t->shape);
   LptTflRef shape = build_dims (f, &t->shape, 1), signature = open ? build_dims (f, &t->shape, -1) : 0;
-  LptTflRef name = lpt_tfl_build_string (f->b, t->name), quant = build_quant (f, t->quant);
+  LptTflRef name = lpt_tfl_build_string (f->b, t->name), quant = build_quant (f, t);
   LptTflSlot slots[] = { LPT_TFL_REF (Tensor, shape, shape),
                          LPT_TFL_INT (Tensor, type, t->type),
                          LPT_TFL_INT (Tensor, buffer, t->data != NULL ? buffer_of (f, t->data) : 0),

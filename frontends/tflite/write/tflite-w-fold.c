@@ -1,7 +1,8 @@
 /* tflite-w-fold.c - what is constant in a graph that is written becomes a Const
  *
  *     Reinterpret (codes)       codes under another scale
- *     Dequantize (codes)        numbers; but where data is rounded to 8 bits at run time, whose operators read codes
+ *     Dequantize (codes)        numbers; but where data is rounded to 8 bits at run time, whose operators read codes,
+ *                               as a Convert of codes that have scales in blocks
  *     Convert, Reshape, ...     evaluated
  *     BatchNormInference        goes into the product before it
  *
@@ -17,15 +18,18 @@
 
 #include <lpt/lpt-body.h>
 
-/* Is it the weight of an operator that reads codes? */
+/* Is it the weight of an operator that reads codes? Those in blocks are at most @steps nodes away: their zero points,
+   scales and shape. */
 static gboolean
-stays_codes (LptNode *node)
+stays_codes (LptNode *node, guint steps)
 {
   LptValue *y = lpt_node_out (node);
   for (guint i = 0; i < lpt_value_n_uses (y); i++)
     {
       LptNode *user = lpt_value_use (y, i)->node, *data = lpt_node_src (user, 0);
-      if (data != NULL && data->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
+      gboolean scales = (user->info->flags & (LPT_OP_F_AFFINE | LPT_OP_F_PRESERVES)) != 0;
+      if ((data != NULL && data->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
+          || (steps > 0 && scales && stays_codes (user, steps - 1)))
         return TRUE;
     }
   return FALSE;
@@ -74,7 +78,8 @@ fold_node (LptGraph *graph, LptNode *node)
         lpt_value_replace (lpt_node_out (node), folded, NULL);
       return;
     }
-  else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node)))
+  else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node, 0))
+           || (node->op == LPT_OP_CONVERT && lpt_dtype_is_integer (lpt_tensor_dtype (data)) && stays_codes (node, 3)))
     return;
   if (node->op == LPT_OP_DEQUANTIZE)
     {

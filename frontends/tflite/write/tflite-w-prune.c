@@ -53,6 +53,12 @@ lpt_tfl_w_prune (LptTflWGraph *graph)
       mark (used, op->in);
       mark (used, op->out);
     }
+  for (guint i = 0; i < graph->tensors->len; i++)
+    {
+      const LptTflWTensor *t = graph->tensors->pdata[i];
+      if (used[i] && t->block > 0)
+        used[t->scales] = TRUE;
+    }
   guint kept = 0;
   for (guint i = 0; i < graph->tensors->len; i++)
     {
@@ -64,6 +70,11 @@ lpt_tfl_w_prune (LptTflWGraph *graph)
       graph->tensors->pdata[kept++] = t;
     }
   g_ptr_array_set_size (graph->tensors, (gint) kept);
+  for (guint i = 0; i < kept; i++)
+    {
+      LptTflWTensor *t = graph->tensors->pdata[i];
+      t->scales = t->block > 0 ? number[t->scales] : 0;
+    }
   renumber (number, graph->inputs);
   renumber (number, graph->outputs);
   for (guint i = 0; i < graph->ops->len; i++)

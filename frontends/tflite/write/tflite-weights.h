@@ -31,6 +31,9 @@ typedef struct
 gint lpt_tfl_w_weights (LptTflWriter *w, LptTensor *data, const LptQuant *quant, const LptTflWeightForm *form);
 /* The bias of input @i; of real operators also what an Add behind *@value adds: then that is *@value. -1: none. */
 gint lpt_tfl_w_bias    (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *form, LptValue **value);
+/* The product of data rounded at run time with a matrix of codes that have scales in blocks (tflite-write-blocks.c);
+   FALSE: the node is none. */
+gboolean lpt_tfl_w_blocks (LptTflWriter *w);
 /* Numbers of a constant (transfer full); NULL + w->error. */
 LptTensor *lpt_tfl_w_real_data (LptTflWriter *w, LptValue *value);
 

@@ -203,6 +203,8 @@ lpt_tfl_write_matmul (LptTflWriter *w, gint64 code)
       lpt_tfl_w_fail (w, "sums of nothing");
       return;
     }
+  if (lpt_tfl_w_blocks (w))
+    return;
   const gboolean fits = read_product (w, &p);
   if (fits && !p.hybrid && p.x->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
     {

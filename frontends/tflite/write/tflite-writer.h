@@ -36,6 +36,8 @@ typedef struct
   LptShape   shape;
   LptQuant  *quant;         /* or NULL */
   LptTensor *data;          /* of constants */
+  gint64     block;         /* codes with a scale for each so many of a row; 0: none */
+  gint       scales;        /* of the blocks: a tensor */
   gboolean   empty;         /* a constant of no elements */
 } LptTflWTensor;
 
