@@ -310,8 +310,8 @@ fill_elements (const LptCopyElement *e,
 {
   gsize i;
 
-  if (e->element == 1)
-    memset (out, e->fill[0], n);
+  if (memcmp (e->fill, e->fill + 1, e->element - 1) == 0)     /* zeros, say: all bytes alike */
+    memset (out, e->fill[0], n * e->element);
   else
     for (i = 0; i < n; i++)
       memcpy (out + i * e->element, e->fill, e->element);
