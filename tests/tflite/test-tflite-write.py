@@ -433,7 +433,24 @@ def in_blocks(symmetric, scale):
 Result(%%y)""" % (symmetric, ",".join(str(i % 15 - 7) for i in range(32)), scale)
 
 
+def rounded_window(kind, weights, symmetric, scales):
+    """A window of 1 x 1 over data of 4 channels rounded at run time, with a scale or several along axis 0."""
+    outputs, quant = weights[0] * (weights[1] if kind[0] == "G" else 1), "scale=%s" % scales if scales[0] != "[" else "axis=0, scale=%s" % scales
+    count = int(np.prod(weights))
+    return """ {lowered=true, requant="litert"}
+%%x = Parameter : f32[1,4,3,3]
+%%d = DynamicFakeQuantize(%%x) {axis=1, symmetric=%s} : f32[1,4,3,3]
+%%c = Const {%s} : i8[%s] q{%s}
+%%r = Dequantize(%%c) : f32[%s]
+%%y = %s(%%d, %%r) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,%d,3,3]
+Result(%%y)""" % (symmetric, ",".join(map(str, range(count))), str(weights)[1:-1], quant, str(weights)[1:-1], kind, outputs)
+
+
 REFUSED_TEXTS = {
+    "data rounded with a zero point before weights with one scale": rounded_window("Convolution", [2, 4, 1, 1], "false", "0.5"),
+    "(Convolution): unsupported in TensorFlow Lite: data rounded around 0 before weights by channels": rounded_window("Convolution", [2, 4, 1, 1], "true", "[0.5,0.25]"),
+    "(GroupConvolution): unsupported in TensorFlow Lite: data rounded around 0 before weights by channels": rounded_window("GroupConvolution", [4, 1, 1, 1, 1], "true", "0.5"),
+    "data rounded at run time before groups of several channels": rounded_window("GroupConvolution", [2, 1, 2, 1, 1], "false", "0.5"),
     "scales of blocks that are no half floats": in_blocks("false", 0.1),
     "data rounded around 0 before weights in blocks": in_blocks("true", 0.5),
     "the last of equal ones": "\n%x = Parameter : f32[1,?]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",

@@ -17,6 +17,7 @@
 #include "frontends/tflite/write/tflite-window.h"
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-weighted.h"
 
 #include <string.h>
 
@@ -93,6 +94,20 @@ typedef struct
   LptValue *weights;
 } Weighted;
 
+/* CONV_2D rounds its data with a zero point where the scales of the weights differ, DEPTHWISE_CONV_2D always: an error
+   where @round says otherwise. */
+static void
+check_rounding (LptTflWriter *w, const LptNode *round, const LptQuant *quant)
+{
+  LptWeightedView view;
+  gboolean channels = lpt_weighted_view (w->node, &view) && view.grouped;
+  for (guint i = 1; i < quant->n; i++)
+    channels = channels || quant->scale[i] != quant->scale[0];
+  if (channels == (LPT_ATTRS (round, LptDynamicFakeQuantizeAttrs)->symmetric != 0))
+    lpt_tfl_w_fail (w, channels ? "data rounded around 0 before weights by channels"
+                                : "data rounded with a zero point before weights with one scale");
+}
+
 /* Codes behind @value where it is Dequantize of a constant, and input 0 is rounded to 8 bits. */
 static gboolean
 find_hybrid (LptTflWriter *w, Weighted *v, gint axis, gint64 outputs)
@@ -101,6 +116,7 @@ find_hybrid (LptTflWriter *w, Weighted *v, gint axis, gint64 outputs)
   if (round->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE || deq->op != LPT_OP_DEQUANTIZE || lpt_node_const_in (deq, 0) == NULL
       || !scales_fit (lpt_node_in (deq, 0)->quant, axis, outputs))
     return FALSE;
+  check_rounding (w, round, lpt_node_in (deq, 0)->quant);
   v->hybrid = TRUE;
   v->weights = lpt_node_in (deq, 0);
   v->x = lpt_tfl_w_value (w, lpt_node_in (round, 0), LPT_TFL_LAST);
@@ -315,6 +331,10 @@ lpt_tfl_write_group_conv (LptTflWriter *w, gint64 code)
   gint64 height = window.n == 2 ? s->dims[3] : 1, width = window.n == 2 ? s->dims[4] : s->dims[3];
   gint64 outputs = s->dims[0] * s->dims[1];
   Weighted v = read_weighted (w, 0, outputs);
+  if (s->dims[2] != 1 && v.hybrid)
+    lpt_tfl_w_fail (w, "data rounded at run time before groups of several channels");
+  if (w->error != NULL)
+    return;
   if (s->dims[2] != 1)
     {
       write_groups (w, &v, &window, s);
