@@ -1,4 +1,4 @@
-/* lpt-float-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN, unit by unit
+/* lpt-float-norm.c - NormalizeL2, MVN, GroupNormalization, BatchNormInference and LRN, unit by unit
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,6 +66,31 @@ run_group (const LptFloatNorm   *n,
       kernel->binary (LPT_BINARY_MULTIPLY, n->inner, y, 1, in[1] + channel + c, 0, y);
       kernel->binary (LPT_BINARY_ADD, n->inner, y, 1, in[2] + channel + c, 0, y);
     }
+}
+
+static void
+run_rows (const LptFloatNorm   *n,
+          const LptFloatKernel *kernel,
+          const float *const   *in,
+          float                *y,
+          gsize                 unit)
+{
+  const gsize at = unit * n->inner;
+
+  kernel->normalize (1, n->inner, in[0] + at, n->inner, n->eps, n->outside, n->variance, y + at, n->inner);
+}
+
+void
+lpt_float_norm_rows (LptFloatNorm   *n,
+                     const LptShape *shape,
+                     gint            axis,
+                     double          eps,
+                     gboolean        outside,
+                     gboolean        variance)
+{
+  *n = (LptFloatNorm) { .run = run_rows, .n_in = 1, .eps = eps, .outside = outside, .variance = variance };
+  n->units = (gsize) lpt_dims_product (shape, 0, axis);
+  n->inner = (gsize) lpt_dims_product (shape, axis, shape->rank);
 }
 
 static gboolean

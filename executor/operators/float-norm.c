@@ -1,4 +1,5 @@
-/* float-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN along one axis that stay real
+/* float-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN along one axis that stay real, and MVN of
+ *                rows that are longer than a walk over rows takes (rows.c)
  *
  * What a unit is, eval/lpt-float-norm.h says.
  *
@@ -114,6 +115,28 @@ lpt_prepare_float_norm (LptProgram   *program,
 
   if (!is_real_norm (op) || !read_norm (op, &norm))
     return FALSE;
+  set_norm (program, op, &norm);
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_float_mvn (LptProgram   *program,
+                       LptProgramOp *op)
+{
+  const LptMvnAttrs *a = LPT_ATTRS (op->node, LptMvnAttrs);
+  const LptShape *shape = &op->in[0]->array.shape;
+  const gboolean listed = op->n_in > 1 && op->in[1] != NULL;
+  LptFloatNorm norm;
+  gint axis;
+
+  if (!is_real_norm (op))
+    return FALSE;
+  axis = lpt_mvn_axis (op, shape->rank);
+  if (axis < 0)
+    return lpt_refuse (op, LPT_REMARK_AXES);
+  lpt_float_norm_rows (&norm, shape, axis, a->eps, listed && a->eps_mode == LPT_EPS_OUTSIDE_SQRT,
+                       a->normalize_variance);
   set_norm (program, op, &norm);
 
   return TRUE;

@@ -61,6 +61,7 @@ gboolean lpt_prepare_roi_align      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_convert_types  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_grid_sample    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_norm     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_float_mvn      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_lrn      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_recurrent      (LptProgram *program, LptProgramOp *op);
 
@@ -76,6 +77,9 @@ gboolean lpt_prepare_dynamic_rest     (LptProgram *program, LptProgramOp *op);
 
 /* set[axis] for the constant @axes of a value of @rank; FALSE: they are none, or not constant. */
 gboolean lpt_program_axis_set (const LptProgramValue *axes, gint rank, gboolean *set);
+
+/* Where the axes of an MVN on a value of @rank begin; -1: they are not the last ones, or not constant. */
+gint lpt_mvn_axis (const LptProgramOp *op, gint rank);
 
 /* CODES_LAST or CODES: how codes that do not care for the order had better be read. */
 LptValueLayout lpt_codes_layout (const LptProgramValue *value);

@@ -52,10 +52,9 @@ first_of_last (const gboolean *set,
   return first < rank ? first : -1;
 }
 
-/* Where the axes of MVN begin; -1: they are not the last ones. */
-static gint
-mvn_axis (const LptProgramOp *op,
-          gint                rank)
+gint
+lpt_mvn_axis (const LptProgramOp *op,
+              gint                rank)
 {
   const LptMvnAttrs *a = LPT_ATTRS (op->node, LptMvnAttrs);
   gboolean set[LPT_MAX_RANK] = { FALSE };
@@ -446,7 +445,7 @@ lpt_rows_read_op (LptProgramOp *op,
         run->eps = a->eps;
         run->eps_outside = op->n_in > 1 && op->in[1] != NULL && a->eps_mode == LPT_EPS_OUTSIDE_SQRT;
         run->variance = a->normalize_variance;
-        run->axis = mvn_axis (op, shape->rank);
+        run->axis = lpt_mvn_axis (op, shape->rank);
         return run->axis >= 0 && lpt_dims_product (shape, run->axis, shape->rank) <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_FAKE_QUANTIZE:

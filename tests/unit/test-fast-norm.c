@@ -1,5 +1,5 @@
-/* test-fast-norm.c - NormalizeL2, GroupNormalization, BatchNormInference and LRN give the bytes of the plain ops, which
- * follow their definitions
+/* test-fast-norm.c - NormalizeL2, MVN, GroupNormalization, BatchNormInference and LRN give the bytes of the plain ops,
+ * which follow their definitions
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -142,6 +142,44 @@ test_groups (void)
   g_rand_free (draws);
 }
 
+/* Rows of more than 2^18 elements; shorter ones are rows.c's. */
+static void
+test_rows (void)
+{
+  const gint length = 262145;
+  gint round, i;
+
+  draws = g_rand_new_with_seed (5);
+  for (round = 0; round < 4; round++)
+    {
+      const gboolean outside = round & 1, variance = round < 3;
+      g_autofree char *text =
+          g_strdup_printf ("%%x = Parameter : f32[2,%d]\n%%a = Const {1} : i64[1]\n"
+                           "%%y = MVN(%%x, %%a) {eps=0.5, eps_mode=%s, normalize_variance=%s} : f32[2,%d]\n"
+                           "Result(%%y)\n",
+                           length, outside ? "OUTSIDE_SQRT" : "INSIDE_SQRT", variance ? "true" : "false", length);
+      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (GPtrArray) inputs = inputs_of (graph);
+      double *want = g_new (double, 2 * length);
+      gint row;
+
+      for (row = 0; row < 2; row++)
+        {
+          double mean = 0, square = 0;
+
+          for (i = 0; i < length; i++)
+            mean += at (inputs, 0, row * length + i) / length;
+          for (i = 0; i < length; i++)
+            square += (at (inputs, 0, row * length + i) - mean) * (at (inputs, 0, row * length + i) - mean) / length;
+          for (i = 0; i < length; i++)
+            want[row * length + i] = (at (inputs, 0, row * length + i) - mean) /
+                                     (!variance ? 1 : outside ? sqrt (square) + 0.5 : sqrt (square + 0.5));
+        }
+      compare (graph, inputs, want);
+    }
+  g_rand_free (draws);
+}
+
 static void
 test_batch (void)
 {
@@ -213,6 +251,7 @@ main (int   argc,
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-norm/l2", test_l2);
   g_test_add_func ("/fast-norm/groups", test_groups);
+  g_test_add_func ("/fast-norm/rows", test_rows);
   g_test_add_func ("/fast-norm/batch", test_batch);
   g_test_add_func ("/fast-norm/lrn", test_lrn);
 
