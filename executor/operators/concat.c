@@ -44,6 +44,7 @@ lpt_prepare_concat (LptProgram   *program,
 {
   const LptShape *y = &op->out[0]->array.shape;
   gsize strides[LPT_MAX_RANK], own[LPT_MAX_RANK], at = 0;
+  LptCopyAxes axes = { 0 };
   LptValueLayout layout;
   gboolean codes;
   LptCopyForm *m;
@@ -60,13 +61,12 @@ lpt_prepare_concat (LptProgram   *program,
   for (input = 0; input < op->n_in; input++)
     {
       const LptShape *x = &op->in[input]->array.shape;
-      gssize *maps[LPT_MAX_RANK] = { NULL };
 
       lpt_copy_strides (x, layout, own);
       for (k = 0; k < x->rank; k++)
-        lpt_copy_form_even_map (&maps[k], (gsize) x->dims[k], own[k]);
-      lpt_copy_box_init (&m->pieces[input].box, x, maps, layout, strides, at);
-      lpt_copy_form_add_input (m, op->in[input], layout, x, maps, 0);
+        lpt_copy_axes_add (&axes, (guint) k, (gsize) x->dims[k], strides[k], NULL, own[k]);
+      lpt_copy_box_init (&m->pieces[input].box, &axes, at);
+      lpt_copy_form_add_input (m, op->in[input], layout, &axes, 0);
       m->in[input].pitched = codes;
       at += (gsize) x->dims[axis] * strides[axis];
     }

@@ -11,8 +11,17 @@
 #include "executor/operators/lpt-operators.h"
 
 #define LPT_COPY_FILL G_MINSSIZE
-/* An axis may be two. */
+/* An axis may be several. */
 #define LPT_COPY_MAX_AXES (2 * LPT_MAX_RANK)
+
+/* A box of elements: indices along some axes, each of them one of the output or a part of one. */
+typedef struct
+{
+  guint   n;
+  guint   of[LPT_COPY_MAX_AXES];       /* the axis of the output that it is, or a part of */
+  gsize   size[LPT_COPY_MAX_AXES], stride[LPT_COPY_MAX_AXES];  /* from one to the next in the output */
+  gssize *from[LPT_COPY_MAX_AXES];     /* owned: offsets in the input, or LPT_COPY_FILL */
+} LptCopyAxes;
 
 /* What is copied: elements of so many bytes. */
 typedef struct
@@ -46,10 +55,10 @@ typedef struct
 
 /* Elements from one to the next along each axis in @layout. */
 void     lpt_copy_strides  (const LptShape *shape, LptValueLayout layout, gsize *strides);
-/* @shape: of the box; @maps: by axis, offsets in the input; @strides, @at: where the box lies in the output of
- * @layout. */
-void     lpt_copy_box_init (LptCopyBox *box, const LptShape *shape, gssize *const *maps, LptValueLayout layout, const gsize *strides, gsize at);
+/* @at: where the box begins in the output. */
+void     lpt_copy_box_init (LptCopyBox *box, const LptCopyAxes *axes, gsize at);
 void     lpt_copy_box_clear (LptCopyBox *box);
+void     lpt_copy_axes_clear (LptCopyAxes *axes);
 /* Rows [r0, r1). */
 void     lpt_copy_box_run  (const LptCopyBox *box, const LptCopyElement *element, gsize r0, gsize r1, const guint8 *in, guint8 *out);
 /* One piece of the input as it is; @start: at which element. */
@@ -61,15 +70,3 @@ gsize    lpt_copy_box_cost (const LptCopyBox *box);
 
 /* The arrays of the inputs of @op, which stay the plan's, none where an optional one is absent (transfer container). */
 LptArray *lpt_copy_inputs   (const LptProgramOp *op);
-/* Elements of @value in row-major order, numbered as they lie in @layout (transfer full). */
-gint64  *lpt_copy_number    (const LptProgramValue *value, LptValueLayout layout);
-/* The outputs of @op for the numbers of its first input; @results: one array for each (transfer full). FALSE: it does
- * not run on them. */
-gboolean lpt_copy_ask       (const LptProgramOp *op, gint64 *numbers, gint64 **results);
-/* Some of @n results are no element but a constant. */
-gboolean lpt_copy_has_fill  (const gint64 *numbers, gsize n);
-/* That constant, as an element of the output of @op; FALSE: there are several. */
-gboolean lpt_copy_ask_fill  (const LptProgramOp *op, const gint64 *numbers, guint8 *fill);
-/* The maps (transfer full) whose sums, with @start, are @numbers, places among @n_in elements; FALSE: there are
- * none. */
-gboolean lpt_copy_find_maps (const LptShape *shape, gint64 n_in, const gint64 *numbers, gssize **maps, gssize *start, gboolean *fills);

@@ -30,15 +30,6 @@ move_run (const LptProgramOp *op,
     }
 }
 
-void
-lpt_copy_form_clear_maps (gssize **maps)
-{
-  guint i;
-
-  for (i = 0; i < LPT_MAX_RANK; i++)
-    g_clear_pointer (&maps[i], g_free);
-}
-
 static void
 move_clear (gpointer params)
 {
@@ -48,7 +39,7 @@ move_clear (gpointer params)
   for (k = 0; k < m->n; k++)
     {
       lpt_copy_box_clear (&m->pieces[k].box);
-      lpt_copy_form_clear_maps (m->pieces[k].maps);
+      lpt_copy_axes_clear (&m->pieces[k].axes);
     }
   g_free (m->pieces);
   g_free (m->in);
@@ -83,32 +74,28 @@ static void
 move_bind (LptProgramOp *op)
 {
   LptCopyForm *m = op->form.params;
-  gsize strides[LPT_MAX_RANK];
-  gboolean out_part = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED;
-  gint axis;
-  guint k;
+  const gboolean out_part = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED;
+  guint k, axis;
 
   if (op->form.run == NULL)
     return;
-  lpt_copy_strides (&m->shape, out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides);
-  for (axis = 0; axis < m->shape.rank && out_part; axis++)
-    strides[axis] = (gsize) spread ((gssize) strides[axis], (gsize) m->shape.dims[1], op->form.out->pitch);
   for (k = 0; k < op->form.n_in; k++)
     {
       LptCopyPiece *piece = &m->pieces[k];
+      LptCopyAxes *axes = &piece->axes;
       gboolean in_part = op->form.in[k].layout == LPT_LAYOUT_CODES_PITCHED;
-      gsize at = out_part ? (gsize) spread ((gssize) piece->at, (gsize) m->shape.dims[1], op->form.out->pitch)
-                          : piece->at;
-      gint64 i;
+      gsize at = piece->at, i;
 
       if (!in_part && !out_part)
         continue;
-      for (axis = 0; axis < piece->shape.rank && in_part; axis++)
-        for (i = 0; i < piece->shape.dims[axis]; i++)
-          piece->maps[axis][i] = spread (piece->maps[axis][i], piece->channels, op->form.in[k].value->pitch);
+      for (axis = 0; axis < axes->n && out_part; axis++)
+        axes->stride[axis] = (gsize) spread ((gssize) axes->stride[axis], m->channels, op->form.out->pitch);
+      for (axis = 0; axis < axes->n && in_part; axis++)
+        for (i = 0; i < axes->size[axis]; i++)
+          axes->from[axis][i] = spread (axes->from[axis][i], piece->channels, op->form.in[k].value->pitch);
+      at = out_part ? (gsize) spread ((gssize) at, m->channels, op->form.out->pitch) : at;
       lpt_copy_box_clear (&piece->box);
-      lpt_copy_box_init (&piece->box, &piece->shape, piece->maps,
-                         out_part ? LPT_LAYOUT_CODES_LAST : op->form.out_layout, strides, at);
+      lpt_copy_box_init (&piece->box, axes, at);
       piece->box.start += piece->start;
     }
   set_tasks (m);
@@ -135,7 +122,7 @@ lpt_copy_form_new (LptProgram    *program,
                           .kernel = kernel, .in = m->in, .out = out, .out_layout = out_layout, .out_pitched = TRUE, .last = last };
   m->element.kernel = program->kernels.transpose;
   m->element.element = lpt_storage_size (out->array.dtype);
-  m->shape = out->array.shape;
+  m->channels = out->array.shape.rank > 1 ? (gsize) out->array.shape.dims[1] : 1;
 
   return m;
 }
@@ -152,8 +139,7 @@ void
 lpt_copy_form_add_input (LptCopyForm         *m,
                     LptProgramValue *value,
                     LptValueLayout   layout,
-                    const LptShape  *shape,
-                    gssize         **maps,
+                    LptCopyAxes     *axes,
                     gssize           start)
 {
   LptCopyPiece *piece = &m->pieces[m->n];
@@ -161,12 +147,11 @@ lpt_copy_form_add_input (LptCopyForm         *m,
 
   m->in[m->n++] = (LptOperand) { value, layout };
   m->form.n_in = m->n;
-  piece->shape = *shape;
+  piece->axes = *axes;
+  axes->n = 0;
   piece->start = start;
   piece->at = piece->box.at;
   piece->channels = own->rank > 1 ? (gsize) own->dims[1] : 1;
-  memcpy (piece->maps, maps, sizeof piece->maps);
-  memset (maps, 0, sizeof piece->maps);
   piece->box.start += start;
   set_tasks (m);
 }
@@ -178,12 +163,14 @@ part_of (const LptProgramOp *op,
          gsize              *at)
 {
   const LptCopyForm *m = op->form.params;
-  gsize start;
+  gsize start, count = 1;
+  guint axis;
 
+  for (axis = 0; axis < m->pieces[k].axes.n; axis++)
+    count *= m->pieces[k].axes.size[axis];
   /* What reads an input only in parts does not hold all of it. */
   if ((op->form.out_layout == LPT_LAYOUT_CODES_PITCHED && !m->by_channels) ||
-      (gsize) lpt_dims_product (&m->pieces[k].shape, 0, m->pieces[k].shape.rank) !=
-          lpt_program_count (op->form.in[k].value))
+      count != lpt_program_count (op->form.in[k].value))
     return FALSE;
   *at = m->pieces[k].at * m->element.element;
   *layout = m->by_channels && op->form.in[k].layout == LPT_LAYOUT_CODES_LAST ? LPT_LAYOUT_CODES_PITCHED : op->form.in[k].layout;
@@ -257,13 +244,23 @@ lpt_copy_form_layout (const LptProgramValue *value,
 }
 
 void
-lpt_copy_form_even_map (gssize **map,
-                   gsize    n,
-                   gsize    step)
+lpt_copy_axes_add (LptCopyAxes *axes,
+                   guint        of,
+                   gsize        size,
+                   gsize        stride,
+                   gssize      *from,
+                   gsize        step)
 {
   gsize i;
 
-  *map = g_new (gssize, n);
-  for (i = 0; i < n; i++)
-    (*map)[i] = (gssize) (i * step);
+  if (from == NULL)
+    {
+      from = g_new (gssize, size);
+      for (i = 0; i < size; i++)
+        from[i] = (gssize) (i * step);
+    }
+  axes->of[axes->n] = of;
+  axes->size[axes->n] = size;
+  axes->stride[axes->n] = stride;
+  axes->from[axes->n++] = from;
 }

@@ -14,10 +14,8 @@ typedef struct
 {
   LptCopyBox box;
   gsize      tasks, per_task;          /* tasks before it; rows of one */
-  /* What the box is made of: where there is a pitch it is made again. */
-  LptShape   shape;
-  gssize    *maps[LPT_MAX_RANK];       /* offsets in the input */
-  gssize     start;                    /* added to all of them */
+  LptCopyAxes axes;                    /* what the box is made of: where there is a pitch it is made again */
+  gssize     start;                    /* added to all places */
   gsize      at;                       /* in the output */
   gsize      channels;                 /* of the input */
 } LptCopyPiece;
@@ -26,7 +24,7 @@ typedef struct
 {
   LptOpForm      form;                 /* until it is the op's */
   LptCopyElement element;
-  LptShape       shape;                /* of the output */
+  gsize          channels;             /* of the output */
   gboolean       by_channels;          /* a concatenation whose pieces are parts of pixels */
   LptOperand    *in;                   /* of `form` */
   guint          n;
@@ -36,8 +34,9 @@ typedef struct
 /* To output @output of @last, of @n pieces at most. */
 LptCopyForm *lpt_copy_form_new       (LptProgram *program, const char *kernel, LptProgramOp *last, guint output, LptValueLayout out_layout, guint n);
 void     lpt_copy_form_free      (LptCopyForm *move);   /* NULL allowed */
-/* The next piece goes from @value by the box that is in it; takes the maps. */
-void     lpt_copy_form_add_input (LptCopyForm *move, LptProgramValue *value, LptValueLayout layout, const LptShape *shape, gssize **maps, gssize start);
+/* The next piece goes from @value by the box that is in it; takes @axes, of which that was made. */
+void     lpt_copy_form_add_input (LptCopyForm *move, LptProgramValue *value, LptValueLayout layout, LptCopyAxes *axes,
+                                  gssize start);
 
 /* Codes with the output's quantization, on which the op works as they are; not constants. */
 gboolean lpt_copy_form_is_codes  (const LptProgramValue *in, const LptProgramValue *out);
@@ -48,6 +47,6 @@ gboolean lpt_copy_form_is_typed  (const LptProgramValue *in, const LptProgramVal
 /* How such elements had better be read. */
 LptValueLayout lpt_copy_form_layout (const LptProgramValue *value, gboolean codes);
 
-void     lpt_copy_form_clear_maps (gssize **maps);
-/* @map of @n entries, one @step further each. */
-void     lpt_copy_form_even_map   (gssize **map, gsize n, gsize step);
+/* One more axis of a box: @size elements, @stride from one to the next in the output, from the places @from (taken) or,
+ * NULL, places one @step further each. */
+void     lpt_copy_axes_add       (LptCopyAxes *axes, guint of, gsize size, gsize stride, gssize *from, gsize step);

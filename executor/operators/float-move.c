@@ -1,19 +1,19 @@
 /* float-move.c - movements of real values whose channels are last: Concat by channels, and whatever copies whole pixels
  *
- * What a movement of one input does is asked of the op itself, which runs once on numbered elements when the plan is
- * made. One that another movement follows is left to move.c, which copies once for both.
+ * What a movement of one input does is asked of the op itself when the plan is made (ask-move.c), what an Interpolate
+ * does of its taps. One that another movement follows is left to move.c, which copies once for both.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <math.h>
 #include <string.h>
 
-#include "executor/operators/copy-box.h"
+#include "executor/operators/copy-origin.h"
 #include "executor/operators/float.h"
 #include "ir/lpt-memory.h"
 
-#define MAX_ELEMENTS (1 << 22)
+/* Each has an entry of a table; larger images are left to move.c. */
+#define MAX_PIXELS (1 << 22)
 #define TASK_BYTES 65536
 
 typedef struct
@@ -119,62 +119,44 @@ lpt_prepare_float_concat (LptProgram   *program,
   return TRUE;
 }
 
-/* Runs @op on the numbers of its elements, which floats hold exactly; (transfer full), NULL: it does not run on
- * them. */
-static float *
-ask (const LptProgramOp *op)
-{
-  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = lpt_copy_inputs (op);
-  gsize n_in = lpt_program_count (op->in[0]), n_out = lpt_program_count (op->out[0]);
-  g_autofree float *numbers = lpt_memory_try (n_in, sizeof *numbers, NULL),
-                   *results = lpt_memory_try (n_out, sizeof *results, NULL);
-  LptArray out = op->out[0]->array;
-  LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  gsize i;
-
-  if (numbers == NULL || results == NULL)
-    return NULL;
-  memset (results, 0, n_out * sizeof *results);
-  for (i = 0; i < n_in; i++)
-    numbers[i] = (float) (i + 1);
-  in[0].data = numbers;
-  out.data = results;
-  out.owned = FALSE;
-
-  return lpt_call_run (&call, NULL) ? g_steal_pointer (&results) : NULL;
-}
-
-/* Finds where each pixel comes from; FALSE: they are no pixels of the input. */
+/* The place of the first channel of each pixel of the output of @m, from @origin by axes; FALSE: they are no whole
+ * pixels of the input, whose channels are last. */
 static gboolean
-find_pixels (Move           *m,
-             const LptShape *x,
-             const LptShape *y,
-             const float    *numbers)
+find_pixels (Move                *m,
+             const LptShape      *x,
+             const LptCopyOrigin *origin)
 {
-  gsize in_plane = lpt_program_pixels (x), out_plane = lpt_program_pixels (y),
-        count = (gsize) x->dims[0] * m->channels * in_plane, pixel, c;
+  const gssize channels = (gssize) m->channels;
+  gint64 index[LPT_MAX_RANK] = { 0 };
+  gint rank = (gint) origin->n, axis;
+  gsize pixel;
+  gint64 i;
 
-  if ((gsize) x->dims[1] != m->channels)
+  if (x->dims[1] != (gint64) m->channels || m->pixels > MAX_PIXELS)
     return FALSE;
-  m->from = lpt_memory_try (m->pixels, sizeof *m->from, NULL);
-  if (m->from == NULL)
-    return FALSE;
-  for (pixel = 0; pixel < m->pixels; pixel++)
-    {
-      const float *first = numbers + pixel / out_plane * m->channels * out_plane + pixel % out_plane;
-      gsize at = (gsize) MAX (*first, 1) - 1, image = at / (m->channels * in_plane);
-
-      if (*first < 1 || *first > (float) count || *first != floorf (*first) ||
-          at % (m->channels * in_plane) >= in_plane)
+  for (axis = 0; axis < rank; axis++)
+    for (i = 0; i < origin->size[axis]; i++)
+      if (axis == 1 ? origin->from[1][i] != i : origin->from[axis][i] % channels != 0)
         return FALSE;
-      for (c = 1; c < m->channels; c++)
-        if (first[c * out_plane] != (float) (at + c * in_plane + 1))
-          return FALSE;
-      m->from[pixel] = (image * in_plane + at % in_plane) * m->channels * sizeof (float);
+  if (origin->start % channels != 0)
+    return FALSE;
+
+  m->from = lpt_memory_try (m->pixels, sizeof *m->from, NULL);
+  for (pixel = 0; m->from != NULL && pixel < m->pixels; pixel++)
+    {
+      gssize at = origin->start;
+
+      for (axis = 0; axis < rank; axis++)
+        at += axis != 1 ? origin->from[axis][index[axis]] : 0;
+      m->from[pixel] = (gsize) at * sizeof (float);
+      for (axis = rank; axis-- > 0; )
+        if (axis != 1 && ++index[axis] < origin->size[axis])
+          break;
+        else
+          index[axis] = 0;
     }
 
-  return TRUE;
+  return m->from != NULL;
 }
 
 /* Another movement than a name follows. */
@@ -187,13 +169,36 @@ is_followed (const LptProgramOp *op)
          lpt_is_movement (next, FALSE) && !lpt_program_renames (next, LPT_LAYOUT_WORDS_LAST);
 }
 
+/* Where the elements of the output of @op come from, by its axes. */
+static gboolean
+find_origin (const LptProgramOp *op,
+             LptCopyOrigin      *origin)
+{
+  const LptShape *y = &op->out[0]->array.shape;
+  LptCopyOrigin in, out;
+  LptCopyFill fill;
+  gboolean ok;
+
+  if (op->node->op == LPT_OP_INTERPOLATE)
+    return lpt_copy_origin_nearest (op, LPT_LAYOUT_WORDS_LAST, origin);
+  lpt_copy_origin_init (&in, op->in[0], LPT_LAYOUT_WORDS_LAST);
+  ok = lpt_copy_origin_ask (&in, op, FALSE, &out, &fill);
+  lpt_copy_origin_clear (&in);
+  if (!ok)
+    return FALSE;
+  ok = !fill.some && lpt_copy_origin_by (&out, y->dims, (guint) y->rank, origin);
+  lpt_copy_origin_clear (&out);
+
+  return ok;
+}
+
 /* Nearest neighbours, pieces, repetitions, permutations of an image. */
 gboolean
 lpt_prepare_float_move (LptProgram   *program,
                         LptProgramOp *op)
 {
-  g_autofree float *numbers = NULL;
-  const LptShape *x, *y;
+  LptCopyOrigin origin;
+  gboolean ok;
   Move *m;
   guint k;
 
@@ -202,25 +207,23 @@ lpt_prepare_float_move (LptProgram   *program,
       op->node->op == LPT_OP_SCATTER_UPDATE || lpt_program_renames (op, LPT_LAYOUT_WORDS_LAST) ||
       (op->node->op == LPT_OP_INTERPOLATE &&
        LPT_ATTRS (op->node, LptInterpolateAttrs)->mode != LPT_INTERPOLATE_NEAREST) ||
-      is_followed (op) ||
-      MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[0])) > MAX_ELEMENTS)
+      is_followed (op))
     return FALSE;
   for (k = 1; k < op->n_in; k++)
     if (op->in[k] != NULL && op->in[k]->kind != LPT_STORAGE_CONST)
       return FALSE;
-  numbers = ask (op);
-  if (numbers == NULL)
+  if (!find_origin (op, &origin))
     return FALSE;
-  x = &op->in[0]->array.shape;
-  y = &op->out[0]->array.shape;
   m = move_new (op, 1);
-  if (find_pixels (m, x, y, numbers))
+  ok = find_pixels (m, &op->in[0]->array.shape, &origin);
+  lpt_copy_origin_clear (&origin);
+  if (ok)
+    set_form (op, m, 1, "move_f32");
+  else
     {
-      set_form (op, m, 1, "move_f32");
-      return TRUE;
+      move_clear (m);
+      g_free (m);
     }
-  move_clear (m);
-  g_free (m);
 
-  return FALSE;
+  return ok;
 }

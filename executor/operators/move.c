@@ -1,7 +1,7 @@
 /* move.c - movements: whatever copies elements of one input, and Interpolate nearest
  *
- * What a movement does is asked of the op itself: it runs once on numbered elements when the plan is made. Steps that
- * follow each other (Reshape, Transpose, Reshape) are one movement. The input is numbered in the layout in which it was
+ * What a movement does is asked of the op itself when the plan is made (ask-move.c). Steps that follow each other
+ * (Reshape, Transpose, Reshape) are one movement. The input's elements have their places in the layout in which it was
  * written and the output's layout is the one that takes fewer copies: where that is none, the output is a view.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -9,9 +9,7 @@
 
 #include "eval/lpt-resize-taps.h"
 #include "executor/operators/copy-form.h"
-
-/* Numbered when the plan is made, by eight bytes each. */
-#define MAX_ELEMENTS (1 << 23)
+#include "executor/operators/copy-origin.h"
 
 /* --- maps --- */
 
@@ -33,23 +31,48 @@ other_layout (const LptArray *array,
     }
 }
 
-/* The cheaper of both layouts of the output. */
+/* The axes of a box of all elements of an output of @shape in @layout, which come from @origin, digits of axes @of. */
+static void
+axes_of (const LptCopyOrigin *origin,
+         const guint         *of,
+         const LptShape      *shape,
+         LptValueLayout       layout,
+         LptCopyAxes         *axes)
+{
+  gsize strides[LPT_MAX_RANK];
+  guint k;
+
+  lpt_copy_strides (shape, layout, strides);
+  *axes = (LptCopyAxes) { .n = origin->n };
+  memcpy (axes->of, of, origin->n * sizeof *of);
+  memcpy (axes->from, origin->from, origin->n * sizeof *origin->from);
+  for (k = origin->n; k-- > 0; )
+    {
+      axes->size[k] = (gsize) origin->size[k];
+      axes->stride[k] = strides[of[k]];
+      strides[of[k]] *= (gsize) origin->size[k];
+    }
+}
+
+/* The cheaper of both layouts of the output, for the box that @axes (set) describe. */
 static LptValueLayout
-choose_box (LptCopyBox     *box,
-            const LptArray *out,
-            gssize *const  *maps,
-            LptValueLayout  in_layout)
+choose_box (LptCopyBox          *box,
+            const LptArray      *out,
+            const LptCopyOrigin *origin,
+            const guint         *of,
+            LptValueLayout       in_layout,
+            LptCopyAxes         *axes)
 {
   const LptValueLayout layout = other_layout (out, in_layout);
-  gsize strides[LPT_MAX_RANK];
+  LptCopyAxes other_axes;
   LptCopyBox other;
 
-  lpt_copy_strides (&out->shape, in_layout, strides);
-  lpt_copy_box_init (box, &out->shape, maps, in_layout, strides, 0);
+  axes_of (origin, of, &out->shape, in_layout, axes);
+  lpt_copy_box_init (box, axes, 0);
   if (layout == in_layout)
     return in_layout;
-  lpt_copy_strides (&out->shape, layout, strides);
-  lpt_copy_box_init (&other, &out->shape, maps, layout, strides, 0);
+  axes_of (origin, of, &out->shape, layout, &other_axes);
+  lpt_copy_box_init (&other, &other_axes, 0);
   if (lpt_copy_box_cost (&other) >= lpt_copy_box_cost (box))
     {
       lpt_copy_box_clear (&other);
@@ -57,6 +80,7 @@ choose_box (LptCopyBox     *box,
     }
   lpt_copy_box_clear (box);
   *box = other;
+  *axes = other_axes;
 
   return layout;
 }
@@ -66,71 +90,72 @@ static gboolean
 is_part (const LptProgramValue *in,
          LptValueLayout         layout,
          const LptShape        *shape,
-         gssize *const         *maps)
+         const LptCopyOrigin   *origin)
 {
   const LptShape *x = &in->array.shape;
   gsize strides[LPT_MAX_RANK];
+  LptCopyOrigin by_axis;
+  gboolean part = TRUE;
   gint64 i;
   gint axis;
 
   if (layout != LPT_LAYOUT_CODES_LAST || x->rank != shape->rank)
     return FALSE;
+  for (axis = 0; axis < x->rank; axis++)
+    if (axis != 1 && x->dims[axis] != shape->dims[axis])
+      return FALSE;
+  if (!lpt_copy_origin_by (origin, shape->dims, (guint) shape->rank, &by_axis))
+    return FALSE;
   lpt_copy_strides (x, layout, strides);
   for (axis = 0; axis < x->rank; axis++)
-    {
-      if (axis != 1 && x->dims[axis] != shape->dims[axis])
-        return FALSE;
-      for (i = 0; i < shape->dims[axis]; i++)
-        if (maps[axis][i] != (gssize) (i * (gint64) strides[axis]))
-          return FALSE;
-    }
+    for (i = 0; i < shape->dims[axis] && part; i++)
+      part = by_axis.from[axis][i] == (gssize) (i * (gint64) strides[axis]);
+  lpt_copy_origin_clear (&by_axis);
 
-  return TRUE;
+  return part;
 }
 
-/* The op of output @output of @op from the numbers that it holds; NULL: not separable. */
+/* The op of output @output of @op, whose elements come from @origin; NULL: not separable. */
 static LptCopyForm *
-move_of (LptProgram      *program,
-         LptProgramOp    *op,
-         LptProgramValue *in,
-         LptValueLayout   in_layout,
-         guint            output,
-         const gint64    *numbers)
+move_of (LptProgram          *program,
+         LptProgramOp        *op,
+         const LptOperand    *in,
+         guint                output,
+         const LptCopyOrigin *origin,
+         const LptCopyFill   *fill)
 {
   const LptArray *out = &op->out[output]->array;
   const LptShape *shape = &out->shape;
-  const gboolean codes = in_layout == LPT_LAYOUT_CODES || in_layout == LPT_LAYOUT_CODES_LAST;
-  gssize *maps[LPT_MAX_RANK] = { NULL }, start;
-  guint8 fill[8] = { 0 };
-  gboolean fills, part, view;
-  LptCopyForm *m = NULL;
+  const gboolean codes = in->layout == LPT_LAYOUT_CODES || in->layout == LPT_LAYOUT_CODES_LAST;
+  guint of[LPT_COPY_MAX_AXES];
+  LptCopyOrigin digits;
+  LptCopyAxes axes;
+  gboolean part, view;
+  LptCopyForm *m;
   gsize at = 0;
 
-  if (lpt_copy_find_maps (shape, (gint64) lpt_program_count (in), numbers, maps, &start, &fills) &&
-      (!fills || lpt_copy_ask_fill (op, numbers, fill)))
+  if ((fill->some && !fill->equal) || !lpt_copy_origin_within (origin, shape->dims, (guint) shape->rank, &digits, of))
+    return NULL;
+  m = lpt_copy_form_new (program, codes ? "move_u8" : "move", op, output, in->layout, 1);
+  m->form.out_layout = choose_box (&m->pieces[0].box, out, &digits, of, in->layout, &axes);
+  part = !lpt_copy_box_is_view (&m->pieces[0].box, &at) && is_part (in->value, in->layout, shape, origin);
+  memcpy (m->element.fill, fill->value, sizeof fill->value);
+  if (codes)
+    m->element.fill[0] ^= (guint8) lpt_program_offset (out->dtype);
+  lpt_copy_form_add_input (m, in->value, in->layout, &axes, digits.start);
+  view = lpt_copy_box_is_view (&m->pieces[0].box, &at);
+  if (part || view)
     {
-      m = lpt_copy_form_new (program, codes ? "move_u8" : "move", op, output, in_layout, 1);
-      m->form.out_layout = choose_box (&m->pieces[0].box, out, maps, in_layout);
-      part = !lpt_copy_box_is_view (&m->pieces[0].box, &at) && is_part (in, in_layout, shape, maps);
-      if (codes)
-        fill[0] ^= (guint8) lpt_program_offset (out->dtype);
-      memcpy (m->element.fill, fill, sizeof fill);
-      lpt_copy_form_add_input (m, in, in_layout, shape, maps, start);
-      view = lpt_copy_box_is_view (&m->pieces[0].box, &at);
-      if (part || view)
-        {
-          m->form.run = NULL;
-          m->form.start = at * m->element.element;
-          m->form.out_pitched = FALSE;
-        }
-      if (part)
-        {
-          m->form.start = (gsize) start;
-          m->form.out_layout = LPT_LAYOUT_CODES_PITCHED;
-          m->in[0].pitched = TRUE;
-        }
+      m->form.run = NULL;
+      m->form.start = at * m->element.element;
+      m->form.out_pitched = FALSE;
     }
-  lpt_copy_form_clear_maps (maps);
+  if (part)
+    {
+      m->form.start = (gsize) digits.start;
+      m->form.out_layout = LPT_LAYOUT_CODES_PITCHED;
+      m->in[0].pitched = TRUE;
+    }
 
   return m;
 }
@@ -159,8 +184,7 @@ lpt_is_movement (const LptProgramOp *op,
       op->node->op == LPT_OP_SCATTER_UPDATE)
     return FALSE;
   for (k = 0; k < op->n_out; k++)
-    if (!(codes ? lpt_copy_form_keeps_codes (op->in[0], op->out[k]) : lpt_copy_form_is_typed (op->in[0], op->out[k])) ||
-        MAX (lpt_program_count (op->in[0]), lpt_program_count (op->out[k])) > MAX_ELEMENTS)
+    if (!(codes ? lpt_copy_form_keeps_codes (op->in[0], op->out[k]) : lpt_copy_form_is_typed (op->in[0], op->out[k])))
       return FALSE;
 
   return has_constant_rest (op);
@@ -205,20 +229,25 @@ prepare_split (LptProgram    *program,
                LptProgramOp  *step,
                LptValueLayout layout)
 {
-  g_autofree gint64 *numbers = lpt_copy_number (step->in[0], layout);
-  g_autofree gint64 **results = g_new0 (gint64 *, step->n_out);
+  const LptOperand in = { step->in[0], layout };
+  g_autofree LptCopyOrigin *origins = g_new0 (LptCopyOrigin, step->n_out);
   g_autofree LptCopyForm **moves = g_new0 (LptCopyForm *, step->n_out);
-  gboolean ok = lpt_copy_ask (step, numbers, results), first = TRUE;
+  LptCopyOrigin own;
+  LptCopyFill fill;
+  gboolean ok, first = TRUE;
   guint k;
 
+  lpt_copy_origin_init (&own, in.value, layout);
+  ok = lpt_copy_origin_ask (&own, step, FALSE, origins, &fill);
+  lpt_copy_origin_clear (&own);
   for (k = 0; k < step->n_out; k++)
     {
       if (ok && lpt_program_n_uses (step->out[k]) > 0)
         {
-          moves[k] = move_of (program, step, step->in[0], layout, k, results[k]);
+          moves[k] = move_of (program, step, &in, k, &origins[k], &fill);
           ok = moves[k] != NULL;
         }
-      g_free (results[k]);
+      lpt_copy_origin_clear (&origins[k]);
     }
   for (k = step->n_out; k-- > 0; )
     if (moves[k] != NULL && ok)
@@ -239,31 +268,20 @@ static LptCopyForm *
 join_steps (LptProgram  *program,
             const Steps *s)
 {
-  LptProgramValue *in = s->ops[0]->in[0];
-  gint64 *numbers = lpt_copy_number (in, s->layout);
+  const LptOperand in = { s->ops[0]->in[0], s->layout };
+  LptCopyOrigin at[G_N_ELEMENTS (s->ops) + 1];
+  LptCopyFill fill = { 0 };
   LptCopyForm *best = NULL;
-  gboolean filled = FALSE;
-  guint k;
+  guint n = 0, k;
 
-  for (k = 0; k < s->n && !filled; k++)
-    {
-      gint64 *results = NULL;
-      gboolean ok = lpt_copy_ask (s->ops[k], numbers, &results);
-      LptCopyForm *m;
-
-      g_free (numbers);
-      numbers = results;
-      if (!ok)
-        break;
-      /* A constant is known by its op: what follows is another movement. */
-      filled = lpt_copy_has_fill (numbers, lpt_program_count (s->ops[k]->out[0]));
-      m = move_of (program, s->ops[k], in, s->layout, 0, numbers);
-      if (m == NULL)
-        continue;
-      lpt_copy_form_free (best);
-      best = m;
-    }
-  g_free (numbers);
+  lpt_copy_origin_init (&at[0], in.value, in.layout);
+  /* A constant is known by its op: what follows is another movement. */
+  while (n < s->n && !fill.some && lpt_copy_origin_ask (&at[n], s->ops[n], FALSE, &at[n + 1], &fill))
+    n++;
+  for (k = n; k > 0 && best == NULL; k--)
+    best = move_of (program, s->ops[k - 1], &in, 0, &at[k], k == n ? &fill : &(LptCopyFill) { 0 });
+  for (k = 0; k <= n; k++)
+    lpt_copy_origin_clear (&at[k]);
 
   return best;
 }
@@ -302,18 +320,22 @@ lpt_is_repeating (const LptProgramOp *op)
          op->in[0]->kind != LPT_STORAGE_CONST && lpt_copy_form_is_codes (op->in[0], op->out[0]);
 }
 
-/* Elements of input 0 by @maps (taken over). */
+/* Elements of input 0 by @origin (taken over), one digit for each axis. */
 static LptCopyForm *
-repetition_of (LptProgram    *program,
-               LptProgramOp  *op,
-               const char    *kernel,
-               LptValueLayout layout,
-               gssize       **maps)
+repetition_of (LptProgram          *program,
+               LptProgramOp        *op,
+               const char          *kernel,
+               LptValueLayout       layout,
+               const LptCopyOrigin *origin)
 {
   LptCopyForm *m = lpt_copy_form_new (program, kernel, op, 0, layout, 1);
+  guint of[LPT_COPY_MAX_AXES], k;
+  LptCopyAxes axes;
 
-  m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, maps, layout);
-  lpt_copy_form_add_input (m, op->in[0], layout, &op->out[0]->array.shape, maps, 0);
+  for (k = 0; k < origin->n; k++)
+    of[k] = k;
+  m->form.out_layout = choose_box (&m->pieces[0].box, &op->out[0]->array, origin, of, layout, &axes);
+  lpt_copy_form_add_input (m, op->in[0], layout, &axes, origin->start);
 
   return m;
 }
@@ -323,7 +345,7 @@ lpt_prepare_resize (LptProgram   *program,
                     LptProgramOp *op)
 {
   const LptShape *x, *y;
-  gssize *maps[LPT_MAX_RANK] = { NULL };
+  LptCopyOrigin origin = { 0 };
   gsize strides[LPT_MAX_RANK];
   LptValueLayout layout;
   gint64 k;
@@ -336,75 +358,89 @@ lpt_prepare_resize (LptProgram   *program,
   y = &op->out[0]->array.shape;
   layout = lpt_codes_layout (op->in[0]);
   lpt_copy_strides (x, layout, strides);
+  origin.n = (guint) y->rank;
   for (axis = 0; axis < y->rank; axis++)
     {
-      maps[axis] = g_new (gssize, y->dims[axis]);
+      origin.size[axis] = y->dims[axis];
+      origin.from[axis] = g_new (gssize, (gsize) y->dims[axis]);
       for (k = 0; k < y->dims[axis]; k++)
-        maps[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) *
+        origin.from[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) *
                                   (gint64) strides[axis]);
     }
-  m = repetition_of (program, op, "resize_u8", layout, maps);
+  m = repetition_of (program, op, "resize_u8", layout, &origin);
   m->in[0].pitched = TRUE;
   lpt_program_set_form (op, &m->form);
 
   return TRUE;
 }
 
-/* The one element that each position of an axis reads, as an offset; FALSE: there are several, or none. */
-static gboolean
+/* The one element that each position of an axis reads, as an offset (transfer full); NULL: there are several, or
+ * none. */
+static gssize *
 map_of_taps (const LptResizeTaps *taps,
              gsize                n,
-             gsize                stride,
-             gssize             **map)
+             gsize                stride)
 {
+  gssize *map = g_new (gssize, n);
   gsize k;
 
-  if (taps->n == 0)
-    {
-      lpt_copy_form_even_map (map, n, stride);
-      return TRUE;
-    }
-  *map = g_new (gssize, n);
-  for (k = 0; k < n && taps->n == 1 && taps->index[k] >= 0 && taps->weight[k] == 1; k++)
-    (*map)[k] = (gssize) (taps->index[k] * (gint64) stride);
+  for (k = 0; k < n && taps->n == 0; k++)
+    map[k] = (gssize) (k * stride);
+  for (k = taps->n == 0 ? n : 0; k < n && taps->n == 1 && taps->index[k] >= 0 && taps->weight[k] == 1; k++)
+    map[k] = (gssize) (taps->index[k] * (gint64) stride);
+  if (k < n)
+    g_clear_pointer (&map, g_free);
 
-  return k == n;
+  return map;
+}
+
+gboolean
+lpt_copy_origin_nearest (const LptProgramOp *op,
+                         LptValueLayout      layout,
+                         LptCopyOrigin      *origin)
+{
+  const LptShape *y = &op->out[0]->array.shape;
+  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
+  g_autofree LptArray *in = lpt_copy_inputs (op);
+  LptResizeTaps taps[LPT_MAX_RANK] = { { 0 } };
+  gsize strides[LPT_MAX_RANK];
+  LptCopyOrigin found = { 0 };
+  gboolean ok = TRUE;
+  LptArray out = op->out[0]->array;
+  LptCall call = { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
+  gint axis;
+
+  if (!lpt_interpolate_taps (&call, taps, NULL))
+    return FALSE;
+  lpt_copy_strides (&op->in[0]->array.shape, layout, strides);
+  for (axis = 0; axis < y->rank && ok; axis++)
+    {
+      gssize *map = map_of_taps (&taps[axis], (gsize) y->dims[axis], strides[axis]);
+
+      ok = map != NULL;
+      if (ok)
+        lpt_copy_origin_add (&found, y->dims[axis], map);
+    }
+  ok = ok && lpt_copy_origin_by (&found, y->dims, (guint) y->rank, origin);
+  lpt_copy_origin_clear (&found);
+
+  return ok;
 }
 
 gboolean
 lpt_prepare_nearest (LptProgram   *program,
                      LptProgramOp *op)
 {
-  g_autoptr (LptScratch) scratch = lpt_scratch_new ();
-  g_autofree LptArray *in = NULL;
-  LptResizeTaps taps[LPT_MAX_RANK] = { { 0 } };
-  gssize *maps[LPT_MAX_RANK] = { NULL };
-  gsize strides[LPT_MAX_RANK];
   LptValueLayout layout;
-  const LptShape *x, *y;
-  gboolean ok = TRUE;
-  LptArray out;
-  LptCall call;
-  gint axis;
+  LptCopyOrigin origin;
 
   if (op->n_out != 1 || !has_constant_rest (op) || !lpt_program_is_real (op->in[0]) ||
       op->in[0]->kind == LPT_STORAGE_CONST || !lpt_copy_form_is_typed (op->in[0], op->out[0]))
     return FALSE;
-  in = lpt_copy_inputs (op);
-  out = op->out[0]->array;
-  call = (LptCall) { .node = op->node, .in = in, .n_in = op->n_in, .out = &out, .n_out = 1, .scratch = scratch };
-  if (!lpt_interpolate_taps (&call, taps, NULL))
-    return FALSE;
-  x = &op->in[0]->array.shape;
-  y = &op->out[0]->array.shape;
   layout = lpt_copy_form_layout (op->in[0], FALSE);
-  lpt_copy_strides (x, layout, strides);
-  for (axis = 0; axis < y->rank && ok; axis++)
-    ok = map_of_taps (&taps[axis], (gsize) y->dims[axis], strides[axis], &maps[axis]);
-  if (ok)
-    lpt_program_set_form (op, &repetition_of (program, op, "resize", layout, maps)->form);
-  else
-    lpt_copy_form_clear_maps (maps);
+  if (!lpt_copy_origin_nearest (op, layout, &origin))
+    return FALSE;
+  lpt_program_set_form (op, &repetition_of (program, op, "resize", layout, &origin)->form);
 
-  return ok;
+  return TRUE;
 }
