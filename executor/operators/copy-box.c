@@ -2,7 +2,7 @@
  *
  * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two, parts of an axis that go on
  * evenly as one. Axes that go on evenly on both sides, from the innermost, make a run; the next axis makes segments of
- * runs, merged where they touch; the rest are rows. Where the innermost axis of the output is not
+ * runs, if these are short, merged where they touch; the rest are rows. Where the innermost axis of the output is not
  * that of the input and both are even, a row is a plane for the transpose kernel; where its elements each come several
  * times, one after the other, a row repeats them.
  *
@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "executor/operators/copy-box.h"
+
+/* Elements of a run that is a row by itself: rows are shared among threads, segments are not. */
+#define LONG_RUN 4096
 
 /* Axes from the innermost one of the layout. */
 static gint
@@ -246,6 +249,8 @@ set_row (LptCopyBox *box,
       box->row_length = box->plane_rows * box->plane_cols;
       return;
     }
+  if (run >= LONG_RUN)
+    n = 0;
   if (n > 0)
     used[0] = TRUE;
   if (single && (box->repeats = repeats_of (&axes[0])) > 0)
