@@ -250,6 +250,20 @@ run_arithmetic (const LptFloatKernel *row)
   return ok;
 }
 
+/* The nearest number of @bits bits, a multiple of 2^(@least - bits + 1), infinite from @end on; the even one of two. */
+static double
+nearest (double x, int bits, int least, double end)
+{
+  int e;
+  double step;
+
+  if (isnan (x) || fabs (x) >= end)
+    return isnan (x) ? x : copysign (INFINITY, x);
+  frexp (x, &e);
+  step = ldexp (1, (e - 1 < least ? least : e - 1) - bits + 1);
+  return copysign (nearbyint (x / step) * step, x);
+}
+
 static double
 exact_map (LptFloatMap map, double x)
 {
@@ -278,6 +292,8 @@ exact_map (LptFloatMap map, double x)
     case LPT_MAP_FLOOR:   return floor (x);
     case LPT_MAP_CEILING: return ceil (x);
     case LPT_MAP_ROUND:   return nearbyint (x);
+    case LPT_MAP_F16:     return nearest (x, 11, -14, 65520);
+    case LPT_MAP_BF16:    return nearest (x, 8, -126, ldexp (511, 119));
     default:              return -x;
     }
 }
@@ -286,7 +302,8 @@ exact_map (LptFloatMap map, double x)
 static bool
 run_maps (const LptFloatKernel *row, const LptFloatKernel *scalar, bool report)
 {
-  static const double relative[LPT_N_MAPS] = { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1, 0, 6, 4, 6, 4, 0, 0, 1, 1, 1, 1, 1 };
+  static const double relative[LPT_N_MAPS] =
+      { 2, 4, 4, 4, 0, 0, 0, 4, 0, 0, 1, 1, 0, 6, 4, 6, 4, 0, 0, 1, 1, 1, 1, 1, 1, 1 };
   enum { N = 4099 };
   static float in[N], want[N], got[N];
   bool ok = true;
@@ -370,6 +387,39 @@ run_waves (const LptFloatKernel *row, const LptFloatKernel *scalar)
   return ok;
 }
 
+/* Numbers of all signs, exponents and upper mantissas, with lower bits at the borders between two results: bits equal
+ * the definition's, and those of a NaN scalar's. */
+static bool
+run_halves (const LptFloatKernel *row, const LptFloatKernel *scalar)
+{
+  static const uint32_t low[] = { 0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2fff, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff };
+  enum { N = sizeof low / sizeof low[0] * 65536 };
+  static uint32_t bits[N];
+  static float in[N], want[N], got[N];
+  bool ok = true;
+
+  for (uint32_t i = 0; i < N; i++)
+    bits[i] = i / (N / 65536) << 16 | low[i % (N / 65536)];
+  memcpy (in, bits, sizeof in);
+  for (int half = 0; half < 2; half++)
+    {
+      const LptFloatMap map = half ? LPT_MAP_BF16 : LPT_MAP_F16;
+
+      scalar->map (map, N, in, want);
+      row->map (map, N, in, got);
+      ok = ok && memcmp (want, got, sizeof got) == 0;
+      for (int i = 0; i < N && ok; i++)
+        {
+          const float right = (float) exact_map (map, in[i]);
+
+          ok = isnan (in[i]) ? isnan (got[i]) : memcmp (&right, &got[i], sizeof right) == 0;
+          if (!ok)
+            printf ("# map %d of %a: %a, not %a\n", (int) map, (double) in[i], (double) got[i], (double) right);
+        }
+    }
+  return ok;
+}
+
 int
 main (void)
 {
@@ -390,6 +440,7 @@ main (void)
         ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && run_places (&floats[i]) && ok;
       test_report (ok, "%s rows, arithmetic: 500 cases", floats[i].name);
       test_report (run_maps (&floats[i], &floats[n - 1], i == 0), "%s functions", floats[i].name);
+      test_report (run_halves (&floats[i], &floats[n - 1]), "%s rounding to f16 and bf16", floats[i].name);
       test_report (run_waves (&floats[i], &floats[n - 1]), "%s sine and cosine", floats[i].name);
     }
 

@@ -219,6 +219,7 @@ within_six (V x)
 }
 
 #include "executor/kernels/float/body-waves.h"
+#include "executor/kernels/float/body-half.h"
 
 INLINE V
 map_lanes (LptFloatMap map, V x)
@@ -262,6 +263,10 @@ map_lanes (LptFloatMap map, V x)
     case LPT_MAP_SIN:
     case LPT_MAP_COS:
       return wave_lanes (x, map == LPT_MAP_COS);
+    case LPT_MAP_F16:
+      return f16_lanes (x);
+    case LPT_MAP_BF16:
+      return bf16_lanes (x);
     default:
       return (V) ((I) x ^ (int32_t) 0x80000000);
     }
@@ -352,6 +357,8 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_SOFT_SIGN)
     MAP (LPT_MAP_LOG)
     MAP (LPT_MAP_NEGATIVE)
+    MAP (LPT_MAP_F16)
+    MAP (LPT_MAP_BF16)
 #undef MAP
     case LPT_MAP_SIN:
       map_waves (LPT_MAP_SIN, n, in, out);
