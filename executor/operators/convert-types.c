@@ -5,6 +5,8 @@
  *   integer to integer  the bits of the type
  *   to real             through double, rounded once more to the type
  *
+ * Real numbers to f32 or f64 are the same numbers under another name (lpt_program_keeps_reals()).
+ *
  * Not: to 8 and 16 bits, which depends on what stands in front (eval/real/convert.c), to the smaller floats, codes.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,12 +15,23 @@
 #include "eval/lpt-convert-bounds.h"
 #include "executor/operators/lpt-operators.h"
 
+gboolean
+lpt_rounding_map (LptDType     dtype,
+                  LptFloatMap *map)
+{
+  *map = dtype == LPT_DTYPE_F16 ? LPT_MAP_F16 : LPT_MAP_BF16;
+
+  return dtype == LPT_DTYPE_F16 || dtype == LPT_DTYPE_BF16;
+}
+
 /* Elements of a task. */
 #define TASK 16384
 
 typedef struct
 {
   void   (*some) (gconstpointer in, gpointer out, gsize n, LptDType dtype);
+  const LptFloatKernel *rounds;        /* NULL, or what rounds numbers to @dtype */
+  LptFloatMap           map;
   gsize    count, in_size, out_size;
   LptDType dtype;                      /* of the result, as declared */
 } Convert;
@@ -104,24 +117,6 @@ words_to_reals (gconstpointer in,
 }
 
 static void
-reals_to_reals (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
-{
-  const float *x = in;
-  float *y = out;
-  gsize i;
-
-  if (dtype == LPT_DTYPE_F16 || dtype == LPT_DTYPE_BF16)
-    for (i = 0; i < n; i++)
-      y[i] = (float) lpt_dtype_round (dtype, x[i]);
-  else
-    for (i = 0; i < n; i++)
-      y[i] = x[i];
-}
-
-static void
 convert_run (const LptProgramOp *op,
              const LptOpData    *data,
              gsize               task,
@@ -129,18 +124,22 @@ convert_run (const LptProgramOp *op,
 {
   const Convert *c = op->form.params;
   const gsize first = task * TASK, n = MIN (end * TASK, c->count) - first;
+  gconstpointer in = data->in[0] + first * c->in_size;
+  gpointer out = data->out + first * c->out_size;
 
-  c->some (data->in[0] + first * c->in_size, data->out + first * c->out_size, n, c->dtype);
+  if (c->some != NULL)
+    c->some (in, out, n, c->dtype);
   /* Words come first as plain floats, which stand where they are rounded. */
-  if (c->some == words_to_reals && c->dtype != LPT_DTYPE_F32 && c->dtype != LPT_DTYPE_F64)
-    reals_to_reals (data->out + first * c->out_size, data->out + first * c->out_size, n, c->dtype);
+  if (c->rounds != NULL)
+    c->rounds->map (c->map, n, c->some != NULL ? out : in, out);
 }
 
 /* FALSE: there is nothing for these types. */
 static gboolean
-choose (const LptArray *in,
-        const LptArray *out,
-        Convert        *c)
+choose (const LptProgram *program,
+        const LptArray   *in,
+        const LptArray   *out,
+        Convert          *c)
 {
   const LptDType to = out->declared;
   const gboolean words = in->dtype == LPT_DTYPE_I64;
@@ -151,11 +150,15 @@ choose (const LptArray *in,
     c->some = words ? words_to_truth : reals_to_truth;
   else if (out->dtype == LPT_DTYPE_I64 && (words || lpt_dtype_is_real (in->declared)))
     c->some = words ? words_to_words : reals_to_words;
-  else if (out->dtype == LPT_DTYPE_F32 &&
-           (to == LPT_DTYPE_F32 || to == LPT_DTYPE_F64 || to == LPT_DTYPE_F16 || to == LPT_DTYPE_BF16))
-    c->some = words ? words_to_reals : reals_to_reals;
+  else if (out->dtype == LPT_DTYPE_F32 && lpt_rounding_map (to, &c->map))
+    {
+      c->some = words ? words_to_reals : NULL;
+      c->rounds = program->kernels.floats;
+    }
+  else if (out->dtype == LPT_DTYPE_F32 && (to == LPT_DTYPE_F32 || to == LPT_DTYPE_F64))
+    c->some = words ? words_to_reals : NULL;
 
-  return c->some != NULL;
+  return c->some != NULL || c->rounds != NULL;
 }
 
 gboolean
@@ -171,9 +174,11 @@ lpt_prepare_convert_types (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_UNKNOWN);
   if (op->in[0]->kind == LPT_STORAGE_CONST || lpt_program_count (op->in[0]) == 0)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!choose (in, out, &c))
+  if (lpt_program_renames (op, op->in[0]->layout))
+    return FALSE;
+  if (!choose (program, in, out, &c))
     return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (c.some == reals_to_reals && op->in[0]->layout == LPT_LAYOUT_WORDS_LAST)
+  if (c.some == NULL && op->in[0]->layout == LPT_LAYOUT_WORDS_LAST)
     layout = LPT_LAYOUT_WORDS_LAST;
   c.count = lpt_program_count (op->in[0]);
   lpt_program_set_form (op, &(LptOpForm) {

@@ -73,6 +73,8 @@ take (LptFloatEpilogue *e,
 
   if (!lpt_rows_read_op (op, &run) || !lpt_shape_equal (&op->out[0]->array.shape, shape))
     return FALSE;
+  if (run.kind == LPT_RUN_RENAME)
+    return TRUE;
   if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
     {
       e->maps = program->kernels.floats;

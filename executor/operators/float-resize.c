@@ -3,7 +3,7 @@
  * The axes are resized one after the other in double precision, the first one first, as the op itself does it: for a
  * line of the result the lines of the input that it is made of are mixed over all axes but the last resized one, then
  * its columns are. Which elements, and with what weights, is asked of the op when the plan is made. Bits are those of
- * the op.
+ * the op. A Convert that rounds the result, and alone reads it, is done line by line.
  *
  * Not: sizes or scales that are computed.
  *
@@ -14,7 +14,7 @@
 
 #include "eval/lpt-resize-taps.h"
 #include "executor/operators/copy-box.h"
-#include "executor/operators/lpt-operators.h"
+#include "executor/operators/rows.h"
 
 /* Bytes of the result. */
 #define TASK_BYTES 32768
@@ -30,6 +30,8 @@ typedef struct
   gsize      line;                     /* of the input */
   gsize      most;                     /* taps of one position */
   gsize      rows, per_task;
+  const LptFloatKernel *rounds;        /* NULL, or what rounds the result */
+  LptFloatMap           map;
 } Resize;
 
 static void
@@ -121,6 +123,7 @@ resize_run (const LptProgramOp *op,
   for (; i < last; i++)
     {
       gsize rest = i, offset = 0;
+      float *out;
       gint k;
 
       for (k = r->n; k-- > 0; rest /= r->out[k])
@@ -128,8 +131,10 @@ resize_run (const LptProgramOp *op,
           row.at[k] = rest % r->out[k];
           offset += r->resized[k] ? 0 : row.at[k] * r->stride[k];
         }
-      r->kernel->columns (&r->columns, 0, r->n_columns, r->inner, mix (&row, r->n - 1, offset),
-                          (float *) (gpointer) data->out + i * r->n_columns * r->inner);
+      out = (float *) (gpointer) data->out + i * r->n_columns * r->inner;
+      r->kernel->columns (&r->columns, 0, r->n_columns, r->inner, mix (&row, r->n - 1, offset), out);
+      if (r->rounds != NULL)
+        r->rounds->map (r->map, r->n_columns * r->inner, out, out);
     }
 }
 
@@ -207,6 +212,25 @@ set_axes (Resize              *r,
   set_taps (&r->columns, &taps[order[column]]);
 }
 
+/* The Convert behind @op that alone reads the result and rounds it is done with it; the last op that is. */
+static LptProgramOp *
+take_rounding (LptProgram   *program,
+               LptProgramOp *op,
+               Resize       *r)
+{
+  LptProgramOp *reader = lpt_program_reader (op->out[0]), *last = op;
+  LptRun run;
+
+  if (reader == NULL || !lpt_program_is_free (reader) || !lpt_rows_read_op (reader, &run) ||
+      run.kind != LPT_RUN_MAP || reader->in[0] != op->out[0] ||
+      !lpt_rounding_map (reader->out[0]->array.declared, &r->map) || r->map != run.map)
+    return op;
+  r->rounds = program->kernels.floats;
+  lpt_program_fuse (reader, op, &last);
+
+  return last;
+}
+
 gboolean
 lpt_prepare_float_resize (LptProgram   *program,
                           LptProgramOp *op)
@@ -217,6 +241,7 @@ lpt_prepare_float_resize (LptProgram   *program,
   LptArray out;
   LptCall call;
   LptValueLayout layout;
+  LptProgramOp *last;
   gboolean any = FALSE;
   gsize element;
   Resize *r;
@@ -243,12 +268,13 @@ lpt_prepare_float_resize (LptProgram   *program,
   r = g_new0 (Resize, 1);
   r->kernel = program->kernels.resize;
   set_axes (r, op, taps, layout);
+  last = take_rounding (program, op, r);
   element = r->n_columns * r->inner * sizeof (float);
   r->per_task = MAX (TASK_BYTES / element, 1);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = resize_run, .clear = resize_clear, .params = r, .kernel = r->kernel->name, .tasks = (r->rows + r->per_task - 1) / r->per_task,
     .workspace = (((r->most * sizeof (float *) + 63) & ~(gsize) 63) + (gsize) MAX (r->n, 1) * r->line * sizeof (double) + 63) & ~(gsize) 63,
-    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], layout }), .out = op->out[0], .out_layout = layout });
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], layout }), .out = last->out[0], .out_layout = layout, .last = last });
 
   return TRUE;
 }

@@ -102,6 +102,9 @@ lpt_accumulator_bound (gsize k)
   return 255.0 * 255.0 * (double) k;
 }
 
+/* The function that rounds real numbers to those of @dtype; FALSE: there is none, or nothing to round. */
+gboolean  lpt_rounding_map (LptDType dtype, LptFloatMap *map);
+
 /* Parameters of the sum of @op with operand @first as a: modes whose rule the kernels have; FALSE otherwise. */
 gboolean  lpt_sum_of (const LptProgramOp *op, guint first, LptAdd *add);
 /* Elements of input 0 alone (and one constant), of @codes or as typed, whose places are known when the plan is made. */

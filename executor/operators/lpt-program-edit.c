@@ -281,12 +281,27 @@ lpt_program_order (const LptProgram *program)
 }
 
 gboolean
+lpt_program_keeps_reals (const LptProgramOp *op)
+{
+  const LptArray *x, *y;
+
+  if ((op->node->op != LPT_OP_CONVERT && op->node->op != LPT_OP_CONVERT_LIKE) || op->n_in == 0 || op->in[0] == NULL)
+    return FALSE;
+  x = &op->in[0]->array;
+  y = &op->out[0]->array;
+
+  return x->dtype == LPT_DTYPE_F32 && y->dtype == LPT_DTYPE_F32 && x->quant == NULL && y->quant == NULL &&
+         (y->declared == LPT_DTYPE_F32 || y->declared == LPT_DTYPE_F64);
+}
+
+gboolean
 lpt_program_renames (const LptProgramOp *op,
                      LptValueLayout      layout)
 {
   const LptArray *x, *y;
 
-  if (op->has_form || (op->row->flags & LPT_EXEC_ALIAS) == 0 || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1)
+  if (op->has_form || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1 ||
+      ((op->row->flags & LPT_EXEC_ALIAS) == 0 && !lpt_program_keeps_reals (op)))
     return FALSE;
   x = &op->in[0]->array;
   y = &op->out[0]->array;

@@ -50,6 +50,8 @@ void          lpt_program_set_form  (LptProgramOp *op, const LptOpForm *form);
 void          lpt_program_drop_form (LptProgramOp *op);
 /* Ops that run or name bytes, by the places where they will stand in `ops`. (transfer container) */
 GPtrArray    *lpt_program_order     (const LptProgram *program);
+/* @op is a Convert to f32 or f64 of a value that is held in f32, as all real ones are: nothing rounds. */
+gboolean      lpt_program_keeps_reals (const LptProgramOp *op);
 /* The output of @op, which has no form, in @layout is its first input in @layout, under another name. */
 gboolean      lpt_program_renames   (const LptProgramOp *op, LptValueLayout layout);
 /* @into does its work from now on; *last (nullable) becomes the later one of both. What it reads counts as read. */

@@ -93,7 +93,7 @@ leads_to_reduction (const LptProgramValue *value,
     return FALSE;
   if (run.kind == LPT_RUN_REDUCE)
     return lpt_shape_equal (&run.op->in[0]->array.shape, shape) && row_axis (shape, run.axis) == axis;
-  for (i = 0; i < run.n && lpt_run_is_elementwise (run.kind); i++)
+  for (i = 0; i < run.n && (lpt_run_is_elementwise (run.kind) || run.kind == LPT_RUN_RENAME); i++)
     if (leads_to_reduction (run.op->in[i], shape, axis, depth - 1))
       return TRUE;
 
@@ -195,7 +195,7 @@ join (LptRowsMatch    *m,
   return TRUE;
 }
 
-/* Other names for codes of the program itself only. */
+/* Other names for values of the program itself only. */
 static void
 drop_names (LptRowsMatch *m)
 {
@@ -360,6 +360,14 @@ choose_layout (LptRowsMatch   *m,
   return TRUE;
 }
 
+/* Alone it is what another operator makes, or takes in. */
+static gboolean
+is_of_another (const LptRun *run)
+{
+  return run->kind == LPT_RUN_QUANTIZE || run->kind == LPT_RUN_DEQUANTIZE || run->kind == LPT_RUN_WORDS ||
+         run->op->node->op == LPT_OP_CONVERT || run->op->node->op == LPT_OP_CONVERT_LIKE;
+}
+
 gboolean
 lpt_rows_match (LptRowsMatch *m,
                 LptProgramOp *last)
@@ -371,9 +379,8 @@ lpt_rows_match (LptRowsMatch *m,
   /* Without what needs the channels last, which the others do not have. */
   if (m->layout == LPT_ROWS_LAST && !fits_last (m, shape) && !begin (m, last, LPT_ROWS_PLAIN))
     return FALSE;
-  if (m->n_runs == 1 && (m->runs[0].kind == LPT_RUN_QUANTIZE || m->runs[0].kind == LPT_RUN_DEQUANTIZE ||
-                         m->runs[0].kind == LPT_RUN_WORDS))
-    return FALSE;      /* these have forms of their own */
+  if (m->n_runs == 1 && is_of_another (&m->runs[0]))
+    return FALSE;
 
   return choose_layout (m, shape);
 }

@@ -213,6 +213,18 @@ unary_run (const LptProgramOp *op,
   return run->function != NULL;
 }
 
+/* Convert between real types: another name, or rounding to those that have fewer numbers. */
+static gboolean
+real_run (const LptProgramOp *op,
+          LptRun             *run)
+{
+  if (op->node->op != LPT_OP_CONVERT && op->node->op != LPT_OP_CONVERT_LIKE)
+    return FALSE;
+  run->kind = lpt_program_keeps_reals (op) ? LPT_RUN_RENAME : LPT_RUN_MAP;
+
+  return run->kind == LPT_RUN_RENAME || lpt_rounding_map (op->out[0]->array.declared, &run->map);
+}
+
 /* Maximum and Minimum with a constant number are one bound. */
 static gboolean
 bound_run (const LptProgramOp *op,
@@ -451,6 +463,6 @@ lpt_rows_read_op (LptProgramOp *op,
     case LPT_OP_FAKE_QUANTIZE:
       return levels_run (op, run);
     default:
-      return unary_run (op, run);
+      return real_run (op, run) || unary_run (op, run);
     }
 }

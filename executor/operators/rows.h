@@ -23,7 +23,7 @@ typedef enum
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_GELU,
-  LPT_RUN_RENAME                     /* Reinterpret: nothing to do */
+  LPT_RUN_RENAME                     /* Reinterpret, Convert that keeps real numbers: nothing to do */
 } LptRunKind;
 
 typedef enum { LPT_ROWS_ANY, LPT_ROWS_PLAIN, LPT_ROWS_LAST } LptRowsLayout;
