@@ -73,6 +73,7 @@ lpt_batch_norm_numbers (LptNode  *norm,
 
 LptValue *
 lpt_batch_norm_line (LptNode    *norm,
+                     LptDType    dtype,
                      LptTensor **factor,
                      LptTensor **term)
 {
@@ -90,8 +91,8 @@ lpt_batch_norm_line (LptNode    *norm,
   for (i = 1; i < shape->rank - 1; i++)
     dims[i] = 1;
   own = lpt_shape_make (shape->rank - 1, dims);
-  *factor = lpt_tensor_from_f64 (norm->out[0].dtype, &own, factors, NULL);
-  *term = lpt_tensor_from_f64 (norm->out[0].dtype, &own, terms, NULL);
+  *factor = lpt_tensor_from_f64 (dtype, &own, factors, NULL);
+  *term = lpt_tensor_from_f64 (dtype, &own, terms, NULL);
   if (*factor != NULL && *term != NULL)
     return lpt_node_in (norm, find_inputs (norm, at));
   g_clear_pointer (factor, lpt_tensor_unref);

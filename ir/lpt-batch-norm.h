@@ -13,7 +13,7 @@ gint64    lpt_batch_norm_numbers (LptNode *norm, double **factor, double **term)
  * lpt_batch_norm_line:
  * @factor: (out) (transfer full): gamma / sqrt (variance + eps) of each channel, in front of the axes behind axis 1
  * @term: (out) (transfer full): beta - factor * mean, likewise
- * Both in double, rounded once to the type of the result.
+ * Both in double, rounded once to @dtype.
  * Returns: (nullable): the data; NULL: a parameter is computed, or the rank or the channels are not known
  */
-LptValue *lpt_batch_norm_line    (LptNode *norm, LptTensor **factor, LptTensor **term);
+LptValue *lpt_batch_norm_line    (LptNode *norm, LptDType dtype, LptTensor **factor, LptTensor **term);

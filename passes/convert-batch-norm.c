@@ -45,7 +45,7 @@ rewrite (LptRewriter *rw,
 
   if (!is_quantized (&norm->out[0]))
     return FALSE;
-  in[0] = lpt_batch_norm_line (norm, &factor, &term);
+  in[0] = lpt_batch_norm_line (norm, norm->out[0].dtype, &factor, &term);
   if (in[0] == NULL)
     return FALSE;
   in[1] = lpt_rewriter_const (rw, factor_name, factor);

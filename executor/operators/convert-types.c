@@ -5,7 +5,8 @@
  *   integer to integer  the bits of the type
  *   to real             through double, rounded once more to the type
  *
- * Real numbers to f32 or f64 are the same numbers under another name (lpt_program_keeps_reals()).
+ * Real numbers to f32 or f64, and rounded ones to their type, are the same under another name
+ * (lpt_program_keeps_reals()).
  *
  * Not: to 8 and 16 bits, which depends on what stands in front (eval/real/convert.c), to the smaller floats, codes.
  *

@@ -1,7 +1,8 @@
 /* float-epilogue.c - what follows products of reals, done while their sums are stored
  *
  * What kernels do before they store: a factor and a term for each column, a value of the same shape, two bounds. What
- * is done to their result as long as it is in the cache: a function, then an addition.
+ * is done to their result as long as it is in the cache: a function, then an addition; a rounding to f16 or bf16, then
+ * bounds where there were none before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,6 +62,19 @@ take_bounds (LptFloatEpilogue *e,
   e->end.clamps = TRUE;
 }
 
+/* Bounds behind a rounding, in front of which there are none. */
+static gboolean
+take_bounds_of_rounded (LptFloatEpilogue *e,
+                        const LptRun     *run)
+{
+  if (e->maps != NULL || (e->end.clamps && !e->bounds_last))
+    return FALSE;
+  e->bounds_last = TRUE;
+  take_bounds (e, run);
+
+  return TRUE;
+}
+
 /* Takes the op in; FALSE: it stays outside. */
 static gboolean
 take (LptFloatEpilogue *e,
@@ -75,6 +89,14 @@ take (LptFloatEpilogue *e,
     return FALSE;
   if (run.kind == LPT_RUN_RENAME)
     return TRUE;
+  if (e->rounds != NULL)
+    return run.kind == LPT_RUN_CLAMP && take_bounds_of_rounded (e, &run);
+  if (run.kind == LPT_RUN_MAP && (run.map == LPT_MAP_F16 || run.map == LPT_MAP_BF16))
+    {
+      e->rounds = program->kernels.floats;
+      e->round = run.map;
+      return TRUE;
+    }
   if (run.kind == LPT_RUN_MAP && e->maps == NULL && !e->after)
     {
       e->maps = program->kernels.floats;
@@ -117,7 +139,7 @@ take_silu (LptFloatEpilogue *e,
   LptRun run;
   guint i;
 
-  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL)
+  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL || e->rounds != NULL)
     return FALSE;
   for (i = 0; i < e->out->uses->len && sigmoid == NULL; i++)
     {
@@ -220,6 +242,7 @@ lpt_float_epilogue_at (const LptFloatEpilogue *end,
   e.residual = end->residual != NULL && !end->after ? (const float *) (gconstpointer) in[end->port] + row * ldr + column
                                                     : NULL;
   e.ldr = ldr;
+  e.clamps = e.clamps && !end->bounds_last;
 
   return e;
 }
@@ -231,13 +254,18 @@ lpt_float_epilogue_finish (const LptFloatEpilogue *end,
 {
   gsize count = block->n == block->ldr ? block->m * block->n : block->n, r;
 
-  for (r = 0; end->maps != NULL && r < block->m * block->n / count; r++)
+  for (r = 0; (end->maps != NULL || end->rounds != NULL) && r < block->m * block->n / count; r++)
     {
       float *y = block->y + r * block->ldr;
 
-      end->maps->map (end->map, count, y, y);
+      if (end->maps != NULL)
+        end->maps->map (end->map, count, y, y);
       if (end->after)
         end->maps->binary (LPT_BINARY_ADD, count, y, 1, (const float *) (gconstpointer) in[end->port] +
                            (block->row + r) * block->ldr + block->column, 1, y);
+      if (end->rounds != NULL)
+        end->rounds->map (end->round, count, y, y);
+      if (end->bounds_last)
+        end->rounds->clamp (count, y, end->end.lo, end->end.hi, y);
     }
 }

@@ -123,7 +123,7 @@ finish_pixels (const Winograd       *c,
 {
   gsize i;
 
-  for (i = 0; i < out->n * OUT * OUT && c->end.maps != NULL; i++)
+  for (i = 0; i < out->n * OUT * OUT && (c->end.maps != NULL || c->end.rounds != NULL); i++)
     if (out->pixels[i] != LPT_WINOGRAD_NONE)
       lpt_float_epilogue_finish (&c->end, data->in,
                                  &(LptFloatBlock) { first + out->pixels[i], channel, 1, out->columns,

@@ -35,7 +35,8 @@ const float *lpt_float_pack (LptProgram *program, const LptProgramOp *op, const 
 
 /* The bias of a product; behind it, where that follows, a product with a constant by column where there is no bias,
  * additions of a constant by column and of a value of the same shape, ReLU or Clamp, then a function (x * Sigmoid (x),
- * too) and, where there was none before, an addition: as far as only they read the result. */
+ * too) and, where there was none before, an addition, a rounding to f16 or bf16 and, without bounds in front, bounds: as
+ * far as only they read the result. */
 typedef struct
 {
   LptFgemmEnd end;           /* without the residual's data */
@@ -46,6 +47,9 @@ typedef struct
   const LptFloatKernel *maps;        /* or NULL */
   LptFloatMap map;
   gboolean    after;         /* the residual is added after the function */
+  const LptFloatKernel *rounds;      /* or NULL */
+  LptFloatMap round;
+  gboolean    bounds_last;   /* the bounds are those of what is rounded */
   LptProgramValue *residual; /* or NULL */
   LptProgramValue *out;      /* the result */
   LptProgramOp *last;        /* last op fused */

@@ -291,7 +291,8 @@ lpt_program_keeps_reals (const LptProgramOp *op)
   y = &op->out[0]->array;
 
   return x->dtype == LPT_DTYPE_F32 && y->dtype == LPT_DTYPE_F32 && x->quant == NULL && y->quant == NULL &&
-         (y->declared == LPT_DTYPE_F32 || y->declared == LPT_DTYPE_F64);
+         (y->declared == LPT_DTYPE_F32 || y->declared == LPT_DTYPE_F64 ||
+          lpt_value_is_rounded (lpt_node_in (op->node, 0), y->declared));
 }
 
 gboolean

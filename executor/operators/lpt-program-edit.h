@@ -50,7 +50,10 @@ void          lpt_program_set_form  (LptProgramOp *op, const LptOpForm *form);
 void          lpt_program_drop_form (LptProgramOp *op);
 /* Ops that run or name bytes, by the places where they will stand in `ops`. (transfer container) */
 GPtrArray    *lpt_program_order     (const LptProgram *program);
-/* @op is a Convert to f32 or f64 of a value that is held in f32, as all real ones are: nothing rounds. */
+/* All elements of @value are numbers of @dtype, f16 or bf16, by what makes it (rounded.c). */
+gboolean      lpt_value_is_rounded  (const LptValue *value, LptDType dtype);
+/* @op is a Convert to f32 or f64 of a value that is held in f32, as all real ones are, or to a type to which that is
+ * rounded: nothing to do. */
 gboolean      lpt_program_keeps_reals (const LptProgramOp *op);
 /* The output of @op, which has no form, in @layout is its first input in @layout, under another name. */
 gboolean      lpt_program_renames   (const LptProgramOp *op, LptValueLayout layout);

@@ -425,11 +425,19 @@ main_op (const LptRowsMatch *m)
     [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
     [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_NOT] = 1,
     [LPT_RUN_LEVELS] = 3, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0 };
-  guint best = 0, k;
+  guint best = 0, most = 0, k;
 
-  for (k = 1; k < m->n_runs; k++)
-    if (!m->runs[k].narrow && (m->runs[best].narrow || weights[m->runs[k].kind] > weights[m->runs[best].kind]))
-      best = k;
+  for (k = 0; k < m->n_runs; k++)
+    {
+      const LptRun *run = &m->runs[k];
+      const guint weight = run->narrow ? 0 : run->op->node->op == LPT_OP_CONVERT ? 1 : weights[run->kind];
+
+      if (weight > most)
+        {
+          best = k;
+          most = weight;
+        }
+    }
 
   return m->runs[best].op;
 }

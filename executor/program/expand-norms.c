@@ -3,8 +3,9 @@
  *     BatchNormInference (x)  =>  Add (Multiply (x, factor), term)
  *
  * Elementwise ops of reals are fused with their neighbours: with the function behind, with the product in front. Rounds
- * in other places than the op does, so it is no part of plans that show the graph as it is. The graph is the program's
- * own.
+ * in other places than the op does, so it is no part of plans that show the graph as it is. Factor and term are f32
+ * whatever real type the op has, as values in between are not rounded to it; of another type the two ops are relaxed.
+ * The graph is the program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,6 +27,7 @@ add_op (LptGraph       *graph,
 
   node->out[0].dtype = like->dtype;
   node->out[0].shape = like->shape;
+  node->flags |= like->dtype != lpt_tensor_dtype (constant) ? LPT_NODE_RELAXED : 0;
   lpt_tensor_unref (constant);
 
   return node;
@@ -47,9 +49,9 @@ lpt_program_expand_norms (LptProgram *program,
       LptTensor *factor, *term;
       LptValue *x;
 
-      if (norm->op != LPT_OP_BATCH_NORM_INFERENCE || lpt_node_out (norm)->dtype != LPT_DTYPE_F32)
+      if (norm->op != LPT_OP_BATCH_NORM_INFERENCE || !lpt_dtype_is_real (lpt_node_out (norm)->dtype))
         continue;
-      x = lpt_batch_norm_line (norm, &factor, &term);
+      x = lpt_batch_norm_line (norm, LPT_DTYPE_F32, &factor, &term);
       if (x == NULL)
         continue;
       product = add_op (program->graph, LPT_OP_MULTIPLY, name, x, factor, lpt_node_out (norm));

@@ -47,7 +47,7 @@ read_axes (Joined *w)
 {
   const LptShape *x = &lpt_node_in (w->more.node, 0)->shape, *y = &w->more.node->out[0].shape,
                  *k = &lpt_node_in (w->more.node, 1)->shape;
-  const gboolean real = y->dims[1] > 0 && w->more.node->out[0].dtype == LPT_DTYPE_F32;
+  const gboolean real = y->dims[1] > 0 && lpt_dtype_is_real (w->more.node->out[0].dtype);
   LptWindow window;
   gint d;
 
@@ -118,14 +118,15 @@ read_joined (Joined   *w,
       weights->shape.rank != y->rank ||
       (node->n_in > w->view.bias && !lpt_more_channels_constant (lpt_node_in (node, w->view.bias))))
     return FALSE;
-  real = weights->dtype == LPT_DTYPE_F32 && lpt_node_in (node, 0)->dtype == LPT_DTYPE_F32 && node->n_in <= w->view.bias;
+  real = lpt_dtype_is_real (weights->dtype) && lpt_dtype_is_real (lpt_node_in (node, 0)->dtype) &&
+         node->n_in <= w->view.bias;
   if (!real && (weights->quant == NULL || lpt_dtype_bits (weights->dtype) != 8))
     return FALSE;
   w->in = weights->shape.dims[0];
   w->more.channels = weights->shape.dims[1];
 
   return w->in > 0 && w->more.channels > 0 && w->more.channels <= LPT_MORE_LANES / 2 && read_axes (w) && pays (w) &&
-         (node->out[0].dtype == LPT_DTYPE_F32 || lpt_more_channels_end (&w->more));
+         (lpt_dtype_is_real (node->out[0].dtype) || lpt_more_channels_end (&w->more));
 }
 
 /* Taps of output channel @o and input channel @c in @from, each to its phase and place in @all. */

@@ -33,6 +33,20 @@ test_report (bool ok, const char *format, ...)
   putchar ('\n');
 }
 
+/* The nearest number of @bits bits, a multiple of 2^(@least - bits + 1), infinite from @end on; the even one of two. */
+static inline double
+nearest_float (double x, int bits, int least, double end)
+{
+  int e;
+  double step;
+
+  if (isnan (x) || fabs (x) >= end)
+    return isnan (x) ? x : copysign (INFINITY, x);
+  frexp (x, &e);
+  step = ldexp (1, (e - 1 < least ? least : e - 1) - bits + 1);
+  return copysign (nearbyint (x / step) * step, x);
+}
+
 /* One line for a row that this processor cannot run. */
 static inline void
 test_skip (const char *name)

@@ -250,20 +250,6 @@ run_arithmetic (const LptFloatKernel *row)
   return ok;
 }
 
-/* The nearest number of @bits bits, a multiple of 2^(@least - bits + 1), infinite from @end on; the even one of two. */
-static double
-nearest (double x, int bits, int least, double end)
-{
-  int e;
-  double step;
-
-  if (isnan (x) || fabs (x) >= end)
-    return isnan (x) ? x : copysign (INFINITY, x);
-  frexp (x, &e);
-  step = ldexp (1, (e - 1 < least ? least : e - 1) - bits + 1);
-  return copysign (nearbyint (x / step) * step, x);
-}
-
 static double
 exact_map (LptFloatMap map, double x)
 {
@@ -292,8 +278,8 @@ exact_map (LptFloatMap map, double x)
     case LPT_MAP_FLOOR:   return floor (x);
     case LPT_MAP_CEILING: return ceil (x);
     case LPT_MAP_ROUND:   return nearbyint (x);
-    case LPT_MAP_F16:     return nearest (x, 11, -14, 65520);
-    case LPT_MAP_BF16:    return nearest (x, 8, -126, ldexp (511, 119));
+    case LPT_MAP_F16:     return nearest_float (x, 11, -14, 65520);
+    case LPT_MAP_BF16:    return nearest_float (x, 8, -126, ldexp (511, 119));
     default:              return -x;
     }
 }

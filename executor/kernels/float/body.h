@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "executor/kernels/lpt-half.h"
 #include "executor/kernels/lpt-vector.h"
 #include "executor/kernels/float/float.h"
 
@@ -219,7 +220,6 @@ within_six (V x)
 }
 
 #include "executor/kernels/float/body-waves.h"
-#include "executor/kernels/float/body-half.h"
 
 INLINE V
 map_lanes (LptFloatMap map, V x)

@@ -1,4 +1,4 @@
-/* executor/kernels/float/body-half.h - f32 numbers rounded to f16 and bf16, ties to even; a part of body.h
+/* executor/kernels/lpt-half.h - f32 numbers rounded to f16 and bf16, ties to even
  *
  * bf16 has f32's exponents: the upper half of the bits after half of the last one of them is added, a little less where
  * that one is even. f16's normal numbers likewise, of 10 bits; its denormals are the multiples of 2^-24, which are what
@@ -6,6 +6,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#pragma once
+
+#include "executor/kernels/lpt-vector.h"
 
 /* The bits of |x| rounded to a multiple of 2^@bits, as an integer. */
 INLINE U
