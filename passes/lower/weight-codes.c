@@ -195,29 +195,6 @@ may_be_affine (LptNode *node)
   return (node->info->flags & LPT_OP_F_AFFINE) != 0 && node->op != LPT_OP_DIVIDE;
 }
 
-/* Dequantize (codes) behind Multiply, Add and Subtract of constants */
-static gboolean
-read_affine (LptNode *node,
-             Chain   *c,
-             guint    depth)
-{
-  const guint side = depth > 0 && may_be_affine (node) && node->op != LPT_OP_SUBTRACT &&
-                             !is_dequantize (lpt_node_src (node, 0)) && !may_be_affine (lpt_node_src (node, 0))
-                         ? 1
-                         : 0;
-  g_autofree float *factors = NULL;
-  const LptShape *shape = &node->out[0].shape;
-
-  if (is_dequantize (node))
-    return read_dequantize (node, c);
-  if (depth == 0 || !may_be_affine (node) || !lpt_shape_equal (shape, &lpt_node_in (node, side)->shape) ||
-      !read_affine (lpt_node_src (node, side), c, depth - 1))
-    return FALSE;
-  factors = spread (lpt_node_in (node, 1 - side), shape);
-
-  return factors != NULL && take_numbers (c, factors, lpt_dims_product (shape, 0, shape->rank), node->op);
-}
-
 /* Behind what changes the type of real numbers alone: lowering puts that around f16. */
 static LptNode *
 converted (LptNode *node)
@@ -227,6 +204,30 @@ converted (LptNode *node)
     node = lpt_node_src (node, 0);
 
   return node;
+}
+
+/* Dequantize (codes) behind Multiply, Add and Subtract of constants */
+static gboolean
+read_affine (LptNode *node,
+             Chain   *c,
+             guint    depth)
+{
+  LptNode *first = node->n_in > 0 ? converted (lpt_node_src (node, 0)) : node;
+  const guint side = depth > 0 && may_be_affine (node) && node->op != LPT_OP_SUBTRACT && !is_dequantize (first) &&
+                             !may_be_affine (first)
+                         ? 1
+                         : 0;
+  g_autofree float *factors = NULL;
+  const LptShape *shape = &node->out[0].shape;
+
+  if (is_dequantize (node))
+    return read_dequantize (node, c);
+  if (depth == 0 || !may_be_affine (node) || !lpt_shape_equal (shape, &lpt_node_in (node, side)->shape) ||
+      !read_affine (converted (lpt_node_src (node, side)), c, depth - 1))
+    return FALSE;
+  factors = spread (lpt_node_in (node, 1 - side), shape);
+
+  return factors != NULL && take_numbers (c, factors, lpt_dims_product (shape, 0, shape->rank), node->op);
 }
 
 /* Multiply (Subtract (Convert (codes), zero points), scales) */
