@@ -207,6 +207,13 @@ append_needs (Text *t,
     }
 }
 
+/* What computes it; an op that only integers have, by its own name. */
+static const char *
+name_of (const LptProgramOp *op)
+{
+  return (op->row->flags & LPT_EXEC_NONE) != 0 ? op->node->info->name : op->row->name;
+}
+
 static void
 append_form (Text               *t,
              guint               i,
@@ -221,7 +228,7 @@ append_form (Text               *t,
       g_string_append (t->out, ", ");
       append_value (t, form->more[k], LPT_LAYOUT_TYPED);
     }
-  g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : op->row->name);
+  g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : name_of (op));
   for (k = 0; k < form->n_in; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
@@ -275,7 +282,7 @@ append_reference (Text               *t,
       g_string_append (t->out, k > 0 ? ", " : "");
       append_value (t, op->out[k], op->out[k]->layout);
     }
-  g_string_append_printf (t->out, "%s%s(", op->n_out > 0 ? " = " : "", op->row->name);
+  g_string_append_printf (t->out, "%s%s(", op->n_out > 0 ? " = " : "", name_of (op));
   for (k = 0; k < op->n_in; k++)
     {
       g_string_append (t->out, k > 0 ? ", " : "");
