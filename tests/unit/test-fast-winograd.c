@@ -123,6 +123,33 @@ test_bound (gconstpointer data)
   g_assert_true (same != NULL || program_has_no_vectors ());
 }
 
+#define ROUNDED X ("[1,32,15,14]") W ("48*32*9", "[48,32,3,3]") CONV (PAD_1, "[1,48,15,14]")
+
+/* What is rounded behind the sums is what stands there without a rounding. */
+static void
+test_rounded (void)
+{
+  g_autoptr (LptGraph) plain = fast_case_graph (ROUNDED END, "winograd");
+  g_autoptr (LptGraph) rounded = fast_case_graph (
+      ROUNDED "%h = Convert(%c) {destination_type=f16} : f16[1,48,15,14]\nResult(%h)\n", "winograd");
+  g_autoptr (GPtrArray) inputs = fast_case_inputs (plain, -2, 2);
+  guint k;
+  gint64 i;
+
+  for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
+    {
+      g_autoptr (GPtrArray) sums = NULL, halves = NULL;
+
+      g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
+      sums = fast_run (plain, 0, 1, inputs);
+      halves = fast_run (rounded, 0, 1, inputs);
+      for (i = 0; i < lpt_tensor_count (sums->pdata[0]); i++)
+        g_assert_cmpfloat (lpt_tensor_get_f64 (halves->pdata[0], i), ==,
+                           lpt_dtype_round (LPT_DTYPE_F16, lpt_tensor_get_f64 (sums->pdata[0], i)));
+    }
+  g_unsetenv ("LPT_CPU");
+}
+
 static void
 test_others (gconstpointer data)
 {
@@ -151,6 +178,7 @@ main (int    argc,
 
       g_test_add_data_func (path, far_taps[i].text, test_bound);
     }
+  g_test_add_func ("/winograd/rounded", test_rounded);
   for (i = 0; i < G_N_ELEMENTS (others); i++)
     {
       g_autofree char *path = g_strdup_printf ("/winograd/not/%s", others[i].name);
