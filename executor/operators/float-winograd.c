@@ -113,7 +113,7 @@ run_points (const Winograd *c,
     }
 }
 
-/* What the kernel leaves of the end, pixel by pixel. */
+/* What the kernel leaves of the end, pixels that lie side by side at once. */
 static void
 finish_pixels (const Winograd       *c,
                const LptOpData      *data,
@@ -121,13 +121,20 @@ finish_pixels (const Winograd       *c,
                gsize                 first,
                gsize                 channel)
 {
-  gsize i;
+  const gsize *pixels = out->pixels, n = c->end.maps != NULL || c->end.rounds != NULL ? out->n * OUT * OUT : 0;
+  gsize i, run;
 
-  for (i = 0; i < out->n * OUT * OUT && (c->end.maps != NULL || c->end.rounds != NULL); i++)
-    if (out->pixels[i] != LPT_WINOGRAD_NONE)
+  for (i = 0; i < n; i += run)
+    {
+      run = 1;
+      if (pixels[i] == LPT_WINOGRAD_NONE)
+        continue;
+      while (i + run < n && pixels[i + run] == pixels[i] + run)
+        run++;
       lpt_float_epilogue_finish (&c->end, data->in,
-                                 &(LptFloatBlock) { first + out->pixels[i], channel, 1, out->columns,
-                                                    out->y + out->pixels[i] * out->ldy, out->ldy });
+                                 &(LptFloatBlock) { first + pixels[i], channel, run, out->columns,
+                                                    out->y + pixels[i] * out->ldy, out->ldy });
+    }
 }
 
 static void
