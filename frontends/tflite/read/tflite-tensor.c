@@ -236,7 +236,8 @@ spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, Lpt
   gint64 scales = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_scales);
   gint64 zeros = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_zero_points);
   gint64 block = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_block_size), rank = t->shape.rank;
-  LptTflOp op = { .scope = scope, .flat = flat, .name = codes->name };
+  g_autofree char *name = g_strdup (codes->name);      /* the constant gives its own to the codes apart */
+  LptTflOp op = { .scope = scope, .flat = flat, .name = name };
   if (rank < 1 || rank >= LPT_MAX_RANK || block < 1 || t->shape.dims[rank - 1] % block != 0 || scales < 0
       || scales >= scope->n_tensors || zeros < -1 || zeros >= scope->n_tensors)
     {
