@@ -187,11 +187,12 @@ lpt_int_softmax_codes (const LptIntOp *op,
   gint d;
 
   for (d = 0; d <= reach; d++)
-    /* Smaller exponentials give no larger codes. */
-    if (d == 0 || !sm->falls || code > MAX (sm->y.zero, sm->y.lo))
-      codes[d] = (guint8) (code = code_of (sm, &share, -d));
-    else
+    {
+      /* Smaller exponentials give no larger codes. */
+      if (d == 0 || !sm->falls || code > MAX (sm->y.zero, sm->y.lo))
+        code = code_of (sm, &share, -d);
       codes[d] = (guint8) code;
+    }
 }
 
 /* e^(Sx d) */
@@ -202,14 +203,25 @@ float_exp (const Softmax *sm,
   return sm->floats != NULL ? sm->floats[-difference] : expf ((float) difference * (float) sm->x.scale);
 }
 
-static void
-softmax_float (const Softmax *sm,
-               const Row     *row)
+/* Of the exponentials of a row, from its first element to its last. */
+static float
+float_sum (const Softmax *sm,
+           const Row     *row)
 {
   float sum = 0.0f;
 
   for (gint64 i = 0; i < row->n; i++)
     sum += float_exp (sm, row_at (row, i) - row->greatest);
+
+  return sum;
+}
+
+static void
+softmax_float (const Softmax *sm,
+               const Row     *row)
+{
+  const float sum = float_sum (sm, row);
+
   for (gint64 i = 0; i < row->n; i++)
     row_put (row, i, lpt_int_code (float_exp (sm, row_at (row, i) - row->greatest) / sum / (float) sm->y.scale,
                                    &sm->y, sm->algorithm == LPT_ALGO_FLOAT_AWAY));
@@ -219,11 +231,8 @@ static void
 softmax_litert (const Softmax *sm,
                 const Row     *row)
 {
-  float sum = 0.0f, share;
+  const float share = 1.0f / (float_sum (sm, row) * (float) sm->y.scale);
 
-  for (gint64 i = 0; i < row->n; i++)
-    sum += float_exp (sm, row_at (row, i) - row->greatest);
-  share = 1.0f / (sum * (float) sm->y.scale);
   for (gint64 i = 0; i < row->n; i++)
     row_put (row, i, lpt_int_code (float_exp (sm, row_at (row, i) - row->greatest) * share, &sm->y, TRUE));
 }
@@ -277,12 +286,8 @@ static void
 log_softmax_float (const Softmax *sm,
                    const Row     *row)
 {
-  const float scale = (float) sm->x.scale;
-  float sum = 0.0f, total;
+  const float scale = (float) sm->x.scale, total = scale * (float) row->greatest + logf (float_sum (sm, row));
 
-  for (gint64 i = 0; i < row->n; i++)
-    sum += float_exp (sm, row_at (row, i) - row->greatest);
-  total = scale * (float) row->greatest + logf (sum);
   for (gint64 i = 0; i < row->n; i++)
     row_put (row, i, lpt_int_code ((scale * (float) row_at (row, i) - total) / (float) sm->y.scale, &sm->y,
                                    sm->algorithm == LPT_ALGO_FLOAT_AWAY));

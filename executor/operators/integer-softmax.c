@@ -183,31 +183,32 @@ run_fixed (const Softmax *p,
            guint8        *y,
            guint8        *row)
 {
+  const gboolean apart = b->step != 1;
   guint8 table[256];
   gsize r, i;
 
   for (r = 0; r < b->rows; r++)
     {
       const guint8 *from = x + b->at + r * b->line;
-      guint8 *to = y + b->at + r * b->line, greatest, least;
+      guint8 *to = y + b->at + r * b->line, *codes = apart ? row : to, greatest, least;
       LptShares shares;
       gboolean plain;
       gint64 sum;
 
-      for (i = 0; i < p->n && b->step != 1; i++)
+      for (i = 0; i < p->n && apart; i++)
         row[i] = from[i * b->step];
-      from = b->step != 1 ? row : from;
+      from = apart ? row : from;
       p->kernels.eltwise->ends (p->n, from, p->flip, &least, &greatest);
       sum = sum_row (from, p->n, p->flip, p->rule.rounded, greatest);
       plain = lpt_int_softmax_shares (p->op, sum, &shares);
       if (plain && p->n <= (gsize) (greatest - least))
-        run_few (p, &shares, from, greatest, b->step != 1 ? row : to);
+        run_few (p, &shares, from, greatest, codes);
       else
         {
           fill_table (p, plain ? &shares : NULL, sum, greatest, greatest - least, table);
-          p->kernels.eltwise->table (table, 1, p->n, from, 0, b->step != 1 ? row : to, 0);
+          p->kernels.eltwise->table (table, 1, p->n, from, 0, codes, 0);
         }
-      for (i = 0; i < p->n && b->step != 1; i++)
+      for (i = 0; i < p->n && apart; i++)
         to[i * b->step] = row[i];
     }
 }
