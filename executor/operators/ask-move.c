@@ -231,8 +231,7 @@ put_together (const LptCopyOrigin *parts,
     {
       for (axis = 0; axis < in_rank; axis++)
         if (still->to[axis] == to && parts->size[2 * axis] > 1)
-          lpt_copy_origin_add (out, parts->size[2 * axis],
-                               g_memdup2 (parts->from[2 * axis], (gsize) parts->size[2 * axis] * sizeof (gssize)));
+          lpt_copy_origin_add (out, parts->size[2 * axis], lpt_copy_origin_digit (parts, 2 * (guint) axis));
       lpt_copy_origin_add (out, asked->size[to], g_steal_pointer (&asked->from[to]));
     }
 }
@@ -260,8 +259,7 @@ ask_about_lines (const LptCopyOrigin *in,
   if (!lpt_copy_origin_by (in, sizes, 2 * (guint) shape->rank, &parts))
     return FALSE;
   for (axis = 0; axis < shape->rank; axis++)
-    lpt_copy_origin_add (&kept, sizes[2 * axis + 1],
-                         g_memdup2 (parts.from[2 * axis + 1], (gsize) sizes[2 * axis + 1] * sizeof (gssize)));
+    lpt_copy_origin_add (&kept, sizes[2 * axis + 1], lpt_copy_origin_digit (&parts, 2 * (guint) axis + 1));
   ok = lpt_copy_origin_by (&kept, &q->count, 1, &one);
   lpt_copy_origin_clear (&kept);
   if (ok)
@@ -328,7 +326,7 @@ copy_origin (const LptCopyOrigin *in,
 
   *out = *in;
   for (k = 0; k < in->n; k++)
-    out->from[k] = g_memdup2 (in->from[k], (gsize) in->size[k] * sizeof (gssize));
+    out->from[k] = lpt_copy_origin_digit (in, k);
 }
 
 gboolean

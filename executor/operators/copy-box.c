@@ -303,22 +303,26 @@ lpt_copy_box_init (LptCopyBox        *box,
 }
 
 void
-lpt_copy_axes_clear (LptCopyAxes *axes)
+lpt_copy_maps_free (gssize **from,
+                    guint    n)
 {
   guint i;
 
-  for (i = 0; i < axes->n; i++)
-    g_free (axes->from[i]);
+  for (i = 0; i < n; i++)
+    g_free (from[i]);
+}
+
+void
+lpt_copy_axes_clear (LptCopyAxes *axes)
+{
+  lpt_copy_maps_free (axes->from, axes->n);
   axes->n = 0;
 }
 
 void
 lpt_copy_box_clear (LptCopyBox *box)
 {
-  guint i;
-
-  for (i = 0; i < box->n; i++)
-    g_free (box->from[i]);
+  lpt_copy_maps_free (box->from, box->n);
   g_free (box->segments);
 }
 

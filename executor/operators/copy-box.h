@@ -58,6 +58,8 @@ void     lpt_copy_strides  (const LptShape *shape, LptValueLayout layout, gsize 
 /* @at: where the box begins in the output. */
 void     lpt_copy_box_init (LptCopyBox *box, const LptCopyAxes *axes, gsize at);
 void     lpt_copy_box_clear (LptCopyBox *box);
+/* What the first @n of @from hold, not @from. */
+void     lpt_copy_maps_free  (gssize **from, guint n);
 void     lpt_copy_axes_clear (LptCopyAxes *axes);
 /* Rows [r0, r1). */
 void     lpt_copy_box_run  (const LptCopyBox *box, const LptCopyElement *element, gsize r0, gsize r1, const guint8 *in, guint8 *out);

@@ -15,11 +15,15 @@
 void
 lpt_copy_origin_clear (LptCopyOrigin *origin)
 {
-  guint k;
-
-  for (k = 0; k < origin->n; k++)
-    g_free (origin->from[k]);
+  lpt_copy_maps_free (origin->from, origin->n);
   origin->n = 0;
+}
+
+gssize *
+lpt_copy_origin_digit (const LptCopyOrigin *origin,
+                       guint                digit)
+{
+  return g_memdup2 (origin->from[digit], (gsize) origin->size[digit] * sizeof (gssize));
 }
 
 /* Takes the first place out of @from, into @start. */
@@ -211,7 +215,7 @@ push_own (Regroup             *r,
           const LptCopyOrigin *o,
           guint                digit)
 {
-  return push (r, of, o->size[digit], g_memdup2 (o->from[digit], (gsize) o->size[digit] * sizeof (gssize)));
+  return push (r, of, o->size[digit], lpt_copy_origin_digit (o, digit));
 }
 
 /* The digits [@first, @end) of @o, of @count elements, as those of the sizes [@k, @last). */

@@ -23,6 +23,8 @@ typedef struct
   gssize  start;
 } LptCopyOrigin;
 
+/* The places of one digit once more (transfer full). */
+gssize  *lpt_copy_origin_digit (const LptCopyOrigin *origin, guint digit);
 /* Of the elements of @value themselves, as they lie in @layout. */
 void     lpt_copy_origin_init  (LptCopyOrigin *origin, const LptProgramValue *value, LptValueLayout layout);
 void     lpt_copy_origin_clear (LptCopyOrigin *origin);

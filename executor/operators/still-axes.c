@@ -59,24 +59,30 @@ named (LptCall  *call,
   return axes != NULL;
 }
 
+/* All but the axes that input @i names. */
+static void
+leave_unnamed (LptCall      *call,
+               guint         i,
+               LptStillAxes *still)
+{
+  gboolean works[LPT_MAX_RANK] = { FALSE };
+
+  if (named (call, i, works))
+    leave_others (call, works, still);
+}
+
 static void
 but_one (LptCall      *call,
          LptStillAxes *still)
 {
-  gboolean works[LPT_MAX_RANK] = { FALSE };
-
-  if (named (call, 1, works))
-    leave_others (call, works, still);
+  leave_unnamed (call, 1, still);
 }
 
 static void
 but_rolled (LptCall      *call,
             LptStillAxes *still)
 {
-  gboolean works[LPT_MAX_RANK] = { FALSE };
-
-  if (named (call, 2, works))
-    leave_others (call, works, still);
+  leave_unnamed (call, 2, still);
 }
 
 static void
