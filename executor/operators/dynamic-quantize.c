@@ -433,7 +433,6 @@ lpt_prepare_dynamic_fake_quantize (LptProgram   *program,
 
 /* --- all of the data --- */
 
-
 gboolean
 lpt_prepare_dynamic_quantize (LptProgram   *program,
                               LptProgramOp *op)
