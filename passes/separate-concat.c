@@ -44,7 +44,8 @@ rewrite (LptRewriter *rw,
 {
   const LptGranularityRestriction *given = lpt_config_granularity (lpt_rewriter_config (rw), concat);
   g_autofree double *widths = NULL;
-  double low = 0, high = 0, lo, hi, step, zero;
+  double low = 0, high = 0, step, zero;
+  LptRounded rounded;
   gboolean changed = FALSE;
 
   if (given == NULL || given->granularity != LPT_GRANULARITY_PER_TENSOR)
@@ -52,11 +53,11 @@ rewrite (LptRewriter *rw,
   widths = g_new (double, concat->n_in);
   for (guint i = 0; i < concat->n_in; i++)
     {
-      if (!lpt_rounded_find (lpt_node_in (concat, i), 1, 256, &lo, &hi))
+      if (!lpt_rounded_find (lpt_node_in (concat, i), 1, 256, &rounded))
         return FALSE;
-      low = MIN (low, lo);
-      high = MAX (high, hi);
-      widths[i] = hi - lo;
+      low = MIN (low, rounded.lo);
+      high = MAX (high, rounded.hi);
+      widths[i] = rounded.hi - rounded.lo;
     }
   /* As many steps below 0 as are needed, so that none of the ends is cut off. */
   zero = ceil (-low / (high - low) * 255);
@@ -68,7 +69,7 @@ rewrite (LptRewriter *rw,
 
       if (high - low <= MOST * widths[i] || !is_shared (value))
         continue;
-      lpt_node_set_input (concat, i, lpt_rounded_add (rw, value, name, -zero * step, step));
+      lpt_node_set_input (concat, i, lpt_rounded_add (rw, value, name, -zero * step, step, 0));
       changed = TRUE;
     }
 

@@ -5,12 +5,17 @@
  * with weights w of up to 8 bits. A MatMul of two such data, and a convolution whose weights are such data, is the sum
  * of the four products of their halves.
  *
- * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. h rounds x to
- * 256 levels a step S = (hi - lo) / 255 apart, one of which is 0; what is left, at most S / 2, is rounded to 8 bits as
- * well, of steps S / 257: those of x itself where it has 65536 levels. Both products are integers; their sums are real,
- * the bias and what else stands behind comes after their sum. Products with the same x share h and the rest. Rounds: x,
- * to a step of its own levels at most. Of 65536 levels one in 257, whose rest of 128 steps becomes 127, moves by one
- * and the others not at all.
+ * where x was rounded to 257 to 65536 levels of an interval [lo, hi], which is taken wide enough for 0. With its codes
+ *
+ *     x = s (c - z),  h = 256 s (c >> 8 - z >> 8),  x - h = s (c & 255 - z & 255)
+ *
+ * exactly: h has the levels of c >> 8, each for the 256 codes above it, and both zero points are whole. Both products
+ * are integers; their sums are real, the bias and what else stands behind comes after their sum. Products with the same
+ * x share h and the rest. Where 0 is not a level of x, or a Concat joins several distances of levels, x is rounded to
+ * such codes, by half a step at most.
+ *
+ * The halves of a constant are signed: h has 256 levels S = (hi - lo) / 255 apart, what is left, at most S / 2, is
+ * rounded to steps of S / 257. Of 65536 levels one in 257, whose rest of 128 steps becomes 127, moves by one.
  *
  * Left alone: transposed convolutions of two such data, other operands beside such data, intervals that are not one
  * constant, data that is not f32, ops that are to stay real. Behind moves x counts as rounded, too, in all intervals
@@ -36,6 +41,8 @@ typedef struct
 {
   LptValue *high, *low;
 } Halves;
+
+typedef struct { const char *high, *rest, *low; } Names;
 
 typedef struct
 {
@@ -76,9 +83,8 @@ find_codes (LptValue   *x,
 
 /* The interval that @x was rounded to, if to more than 8 bits. */
 static gboolean
-find_interval (LptValue *x,
-               double   *lo,
-               double   *hi)
+find_interval (LptValue   *x,
+               LptRounded *r)
 {
   LptDequant dq;
   double scale, zp;
@@ -86,13 +92,14 @@ find_interval (LptValue *x,
   if (x->dtype != LPT_DTYPE_F32)
     return FALSE;
   if (!find_codes (x, &dq))
-    return lpt_rounded_find (x, 256, 65536, lo, hi);
+    return lpt_rounded_find (x, 256, 65536, r);
   scale = lpt_tensor_get_f64 (lpt_dequant_scale (&dq), 0);
   zp = dq.subtract != NULL ? lpt_tensor_get_f64 (lpt_dequant_zp (&dq), 0) : 0;
-  *lo = MIN ((lpt_dtype_min (dq.data->dtype) - zp) * scale, 0);
-  *hi = MAX ((lpt_dtype_max (dq.data->dtype) - zp) * scale, 0);
+  r->lo = MIN ((lpt_dtype_min (dq.data->dtype) - zp) * scale, 0);
+  r->hi = MAX ((lpt_dtype_max (dq.data->dtype) - zp) * scale, 0);
+  r->step = fabs (scale);
 
-  return isfinite (*hi - *lo) && *hi - *lo > 1e-30;
+  return isfinite (r->hi - r->lo) && r->hi - r->lo > 1e-30;
 }
 
 /* A constant that is rounded or coded as what that makes of it: its levels are those of the halves from now on. */
@@ -111,29 +118,57 @@ rounded_constant (Split    *s,
   return folded != NULL ? lpt_rewriter_const (s->rw, x->producer->name, folded) : x;
 }
 
+/* The halves of the constant @x: signed codes without a zero point below, as kernels take weights best. */
+static void
+halve_constant (Split            *s,
+                LptValue         *x,
+                const LptRounded *r,
+                const Names      *names,
+                Halves           *halves)
+{
+  const double step = (r->hi - r->lo) / 255;
+  LptValue *rest;
+
+  halves->high = lpt_rounded_add (s->rw, x, names->high, -rint (-r->lo / step) * step, step, 0);
+  rest = rest_of_constant (s, halves->high->producer, names->rest);
+  halves->low = lpt_rounded_add (s->rw, rest, names->low, -128 * step / 257, step / 257, 0);
+}
+
+static void
+halve_data (Split            *s,
+            LptValue         *x,
+            const LptRounded *r,
+            const Names      *names,
+            Halves           *halves)
+{
+  /* Levels go on down to 0 where the interval does not hold it. */
+  const double step = r->step > 0 && (r->hi - r->lo) / r->step < 65535.5 ? r->step : (r->hi - r->lo) / 65535;
+  const gint zero = rint (-r->lo / step), zero_high = zero / 256, zero_low = zero % 256;
+  LptValue *rest;
+
+  halves->high = lpt_rounded_add (s->rw, x, names->high, -zero_high * 256 * step, 256 * step,
+                                  (127.5 - zero_low) * step);
+  rest = lpt_node_out (lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, names->rest, 2, (LptValue *[]) { x, halves->high }));
+  halves->low = lpt_rounded_add (s->rw, rest, names->low, -zero_low * step, step, 0);
+}
+
 static const Halves *
-split (Split    *s,
-       LptValue *x,
-       double    lo,
-       double    hi)
+split (Split            *s,
+       LptValue         *x,
+       const LptRounded *r)
 {
   Halves *halves = g_hash_table_lookup (s->halves, x);
   g_autofree char *high = g_strconcat (x->producer->name, "/high", NULL),
+                  *rest = g_strconcat (x->producer->name, "/rest", NULL),
                   *low = g_strconcat (x->producer->name, "/low", NULL);
-  g_autofree char *rest = g_strconcat (x->producer->name, "/rest", NULL);
-  const double step = (hi - lo) / 255;
-  LptValue *whole, *left = NULL;
+  const Names names = { high, rest, low };
+  LptValue *whole;
 
   if (halves != NULL)
     return halves;
   halves = g_new (Halves, 1);
   whole = rounded_constant (s, x);
-  halves->high = lpt_rounded_add (s->rw, whole, high, -rint (-lo / step) * step, step);
-  if (lpt_node_is_const (whole->producer))
-    left = rest_of_constant (s, halves->high->producer, rest);
-  if (left == NULL)
-    left = lpt_node_out (lpt_rewriter_add (s->rw, LPT_OP_SUBTRACT, rest, 2, (LptValue *[]) { whole, halves->high }));
-  halves->low = lpt_rounded_add (s->rw, left, low, -128 * step / 257, step / 257);
+  (lpt_node_is_const (whole->producer) ? halve_constant : halve_data) (s, whole, r, &names, halves);
   g_hash_table_insert (s->halves, x, halves);
 
   return halves;
@@ -177,16 +212,16 @@ rewrite (Split   *s,
   const LptRestriction *restriction = lpt_config_restriction (lpt_rewriter_config (s->rw), node);
   LptValue *x = lpt_node_in (node, 0), *w = lpt_node_in (node, 1), *y = lpt_node_out (node), *sum;
   const Halves *of_x, *of_w = NULL;
-  double lo, hi, w_lo, w_hi;
+  LptRounded rounded, weights;
 
   if (y->dtype != LPT_DTYPE_F32 || (restriction != NULL && lpt_restriction_is_never (restriction)) ||
-      !find_interval (x, &lo, &hi))
+      !find_interval (x, &rounded))
     return;
-  if ((node->info->flags & LPT_OP_F_TRANSPOSED) == 0 && find_interval (w, &w_lo, &w_hi))
-    of_w = split (s, w, w_lo, w_hi);
+  if ((node->info->flags & LPT_OP_F_TRANSPOSED) == 0 && find_interval (w, &weights))
+    of_w = split (s, w, &weights);
   else if (!lpt_value_is_coded (w))
     return;
-  of_x = split (s, x, lo, hi);
+  of_x = split (s, x, &rounded);
   lpt_node_set_input (node, 0, of_x->high);
   sum = product (s, node, of_x->low, of_w != NULL ? of_w->high : w, "/low");
   if (of_w != NULL)

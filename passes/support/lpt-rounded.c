@@ -28,17 +28,16 @@ number (LptNode *node,
   return isfinite (*x);
 }
 
-/* Widens [@lo, @hi] to the interval that @x was rounded to, all inputs of a Concat. */
+/* Widens @r to the interval that @x was rounded to, all inputs of a Concat; its step is < 0 before the first. */
 static gboolean
 widen (const LptValue *x,
        const gint64   *levels,
        guint          *left,
-       double         *lo,
-       double         *hi)
+       LptRounded     *r)
 {
   LptNode *node = x->producer;
   const guint n = node->op == LPT_OP_CONCAT ? node->n_in : 1;
-  double low, high;
+  double low, high, step;
   guint i = 0;
 
   if (node->op == LPT_OP_FAKE_QUANTIZE)
@@ -47,14 +46,16 @@ widen (const LptValue *x,
 
       if (own <= levels[0] || own > levels[1] || !number (node, 3, &low) || !number (node, 4, &high) || low >= high)
         return FALSE;
-      *lo = MIN (*lo, low);
-      *hi = MAX (*hi, high);
+      step = (high - low) / (double) (own - 1);
+      r->step = r->step < 0 || r->step == step ? step : 0;
+      r->lo = MIN (r->lo, low);
+      r->hi = MAX (r->hi, high);
       return TRUE;
     }
   if (*left == 0 || !(node->info->flags & LPT_OP_F_PRESERVES) || node->n_in == 0)
     return FALSE;
   (*left)--;
-  while (i < n && node->in[i].value != NULL && widen (node->in[i].value, levels, left, lo, hi))
+  while (i < n && node->in[i].value != NULL && widen (node->in[i].value, levels, left, r))
     i++;
 
   return i == n;
@@ -64,14 +65,14 @@ gboolean
 lpt_rounded_find (const LptValue *x,
                   gint64          above,
                   gint64          levels,
-                  double         *lo,
-                  double         *hi)
+                  LptRounded     *rounded)
 {
   guint left = MAX_MOVES;
 
-  *lo = *hi = 0;
+  *rounded = (LptRounded) { 0, 0, -1 };
 
-  return widen (x, (const gint64[]) { above, levels }, &left, lo, hi) && isfinite (*hi - *lo) && *hi - *lo > 1e-30;
+  return widen (x, (const gint64[]) { above, levels }, &left, rounded) && isfinite (rounded->hi - rounded->lo) &&
+         rounded->hi - rounded->lo > 1e-30;
 }
 
 LptValue *
@@ -79,14 +80,23 @@ lpt_rounded_add (LptRewriter *rw,
                  LptValue    *x,
                  const char  *name,
                  double       lo,
-                 double       step)
+                 double       step,
+                 double       shift)
 {
-  g_autofree char *low = g_strconcat (name, "/low", NULL), *high = g_strconcat (name, "/high", NULL);
+  static const char *const ends[4] = { "/input_low", "/input_high", "/low", "/high" };
+  const double end[4] = { lo + shift, lo + shift + 255 * step, lo, lo + 255 * step };
+  const guint first = shift != 0 ? 0 : 2;
   LptValue *in[5] = { x };
   LptNode *fq;
 
-  in[1] = in[3] = lpt_rewriter_const (rw, low, lpt_tensor_scalar (LPT_DTYPE_F32, lo));
-  in[2] = in[4] = lpt_rewriter_const (rw, high, lpt_tensor_scalar (LPT_DTYPE_F32, lo + 255 * step));
+  for (guint i = first; i < 4; i++)
+    {
+      g_autofree char *of = g_strconcat (name, ends[i], NULL);
+
+      in[i + 1] = lpt_rewriter_const (rw, of, lpt_tensor_scalar (LPT_DTYPE_F32, end[i]));
+    }
+  for (guint i = 0; i < first; i++)
+    in[i + 1] = in[i + 3];
   fq = lpt_graph_add (lpt_rewriter_graph (rw), LPT_OP_FAKE_QUANTIZE, 0, name, 5, in);
   LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels = 256;
 
