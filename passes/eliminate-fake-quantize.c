@@ -5,11 +5,13 @@
  * Integer types: the output interval is the type's range for the levels, and the input interval is so close to it that
  * its ends are quantized to the ends: every integer comes out as it went in. Real types: the input interval equals the
  * output interval, and x stands on that lattice already, since it comes from a FakeQuantize of the same intervals and
- * levels. Exact.
+ * levels; or from several that a Concat joins, or through other moves of its elements, where one interval holds for all
+ * of them. So QuantizeLinear and DequantizeLinear behind Reshape, Transpose, Split do nothing. Exact.
  *
  * Refused when
  *   - the element types differ, or an interval is not constant;
- *   - the output interval is not the whole range of the type, or the input interval is farther than half a step off.
+ *   - the output interval is not the whole range of the type, or the input interval is farther than half a step off;
+ *   - what stands between the two adds elements of its own: Pad, SpaceToBatch.
  *
  * Golden tests: tests/golden/eliminate-fake-quantize/
  *
@@ -19,6 +21,9 @@
 #include <math.h>
 
 #include "passes/support/lpt-decompose.h"
+
+/* Between two FakeQuantize, all together: Concats of Concats would be walked again and again. */
+#define MAX_MOVES 64
 
 static gboolean
 is_identity_on_integers (LptNode                  *fq,
@@ -42,15 +47,14 @@ is_identity_on_integers (LptNode                  *fq,
   return TRUE;
 }
 
+/* Is @above, a FakeQuantize, one with the lattice of @fq? */
 static gboolean
-is_same_lattice (LptNode                  *fq,
-                 const LptQuantizeDetails *details)
+has_same_lattice (LptNode *fq,
+                  LptNode *above)
 {
-  LptNode *above = lpt_node_src (fq, 0);
   guint i;
 
-  if (above->op != LPT_OP_FAKE_QUANTIZE ||
-      LPT_ATTRS (above, LptFakeQuantizeAttrs)->levels != LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels)
+  if (LPT_ATTRS (above, LptFakeQuantizeAttrs)->levels != LPT_ATTRS (fq, LptFakeQuantizeAttrs)->levels)
     return FALSE;
   for (i = 1; i < 5; i++)
     {
@@ -60,7 +64,46 @@ is_same_lattice (LptNode                  *fq,
         return FALSE;
     }
 
-  return details->n_in == details->n_out;
+  return TRUE;
+}
+
+/* Are all elements of the output elements of the inputs as they are? */
+static gboolean
+only_moves (const LptNode *node)
+{
+  return (node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_UNARY | LPT_OP_F_COMPUTE)) == LPT_OP_F_PRESERVES &&
+         node->op != LPT_OP_PAD && node->op != LPT_OP_SPACE_TO_BATCH;
+}
+
+/* Does @x stand on the lattice of @fq? Behind moves only if @moved; @left: how many of them are looked through. */
+static gboolean
+is_on_lattice (LptNode        *fq,
+               const LptValue *x,
+               gboolean        moved,
+               guint          *left)
+{
+  LptNode *node = x->producer;
+  const guint n = node->op == LPT_OP_CONCAT ? node->n_in : 1;
+  guint i = 0;
+
+  if (node->op == LPT_OP_FAKE_QUANTIZE)
+    return has_same_lattice (fq, node);
+  if (!moved || *left == 0 || !only_moves (node) || node->n_in == 0)
+    return FALSE;
+  (*left)--;
+  while (i < n && node->in[i].value != NULL && is_on_lattice (fq, node->in[i].value, moved, left))
+    i++;
+
+  return i == n;
+}
+
+static gboolean
+is_same_lattice (LptNode                  *fq,
+                 const LptQuantizeDetails *details)
+{
+  guint left = MAX_MOVES;
+
+  return details->n_in == details->n_out && is_on_lattice (fq, lpt_node_in (fq, 0), details->n_in == 1, &left);
 }
 
 static gboolean
