@@ -114,6 +114,21 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
     }
 }
 
+/* Is there a length that only the numbers tell, as of NonZero? Whether what reads it runs is a question of the last bit,
+ * too. */
+static gboolean
+has_lengths_of_numbers (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; o < node->n_out; o++)
+        if (!lpt_shape_is_static (&node->out[o].shape))
+          return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 verify_step (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data, GError **error)
 {
@@ -123,7 +138,7 @@ verify_step (const LptPass *pass, LptGraph *graph, LptNode *node, gpointer data,
   if (graph != verify->graph)
     return TRUE;
   after = structure_run (graph, error);
-  if (after == NULL && !structure_is_limit (*error))
+  if (after == NULL && !structure_is_limit (*error) && !has_lengths_of_numbers (verify->source))
     structure_fail (verify->source, pass->name, (*error)->message);
   if (after == NULL)
     return FALSE;
@@ -155,7 +170,7 @@ transform (LptGraph *source, gboolean runs, GRand *rand)
   if (!structure_through_levels (graph, g_rand_int (rand)) && runs && asked < MAX_ASKED)
     {
       g_autoptr (GPtrArray) outputs = structure_run (graph, &error);
-      if (outputs == NULL && error != NULL && !structure_is_limit (error))
+      if (outputs == NULL && error != NULL && !structure_is_limit (error) && !has_lengths_of_numbers (source))
         structure_fail (source, "the result does not run", error->message);
     }
 }
