@@ -224,6 +224,54 @@ take_initializer (LptOnnxImport            *import,
   return value;
 }
 
+/* Moves and dequantizations behind each other that are done again in a body. */
+#define MAX_COPIED 8
+
+/* Is @value a constant, or made of such by moves and dequantizations? */
+static gboolean
+is_constant (const LptValue *value,
+             guint           depth)
+{
+  LptNode *node = value->producer;
+
+  if (node->data != NULL)
+    return TRUE;
+  if (depth == 0 || (node->info->flags & (LPT_OP_F_QUANTIZES | LPT_OP_F_PRESERVES)) == 0 || node->n_in == 0 ||
+      node->n_out != 1)
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && !is_constant (lpt_node_in (node, i), depth - 1))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* @outside, which is such, once more in the body: so its weights are codes where they are dequantized outside of it. */
+static LptValue *
+copy_constant (LptOnnxScope  *scope,
+               const char    *name,
+               LptValue      *outside,
+               GError       **error)
+{
+  LptNode *node = outside->producer, *copy;
+  g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
+
+  for (guint i = 0; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL)
+      {
+        LptValue *value = lpt_node_in (node, i);
+
+        in[i] = copy_constant (scope, value->producer->name, value, error);
+        if (in[i] == NULL)
+          return NULL;
+      }
+  copy = node->data != NULL ? lpt_graph_add_const (scope->graph, name, node->data)
+                            : lpt_node_clone_into (scope->graph, node, name, node->n_in, in);
+  lpt_value_set_quant (lpt_node_out (copy), outside->quant);
+
+  return node->data != NULL || lpt_node_infer (copy, error) ? lpt_node_out (copy) : NULL;
+}
+
 /* What stands for @outside in the body. */
 static LptValue *
 capture (LptOnnxScope  *scope,
@@ -234,13 +282,8 @@ capture (LptOnnxScope  *scope,
   LptOnnxCapture taken = { .outside = outside };
   LptParameterAttrs *attrs;
 
-  if (outside->producer->data != NULL)
-    {
-      LptNode *node = lpt_graph_add_const (scope->graph, name, outside->producer->data);
-
-      lpt_value_set_quant (lpt_node_out (node), outside->quant);
-      return lpt_node_out (node);
-    }
+  if (is_constant (outside, MAX_COPIED))
+    return copy_constant (scope, name, outside, error);
   /* Two names of one value are one capture. */
   for (guint i = 0; i < scope->captures->len; i++)
     if (g_array_index (scope->captures, LptOnnxCapture, i).outside == outside)
