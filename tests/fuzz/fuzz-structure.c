@@ -114,8 +114,8 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
     }
 }
 
-/* Is there a length that only the numbers tell, as of NonZero? Whether what reads it runs is a question of the last bit,
- * too. */
+/* Is there a length that only the numbers tell, as of NonZero? Whether what reads it runs is a question of the last
+ * bit, too. */
 static gboolean
 has_lengths_of_numbers (LptGraph *graph)
 {
