@@ -5,10 +5,12 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
-/* Codes and scales that only products by blocks read: those are written on real data. */
+/* Codes and scales of rows that only products by blocks read: those are written on real data. */
 static gboolean
 is_implied (const LptNode *node)
 {
+  if (LPT_ATTRS (node, LptDynamicQuantizeAttrs)->block == 0)
+    return FALSE;
   for (guint i = 0; i < node->n_out; i++)
     for (guint k = 0; k < node->out[i].uses->len; k++)
       if (g_array_index (node->out[i].uses, LptUse, k).node->op != LPT_OP_BLOCK_MATMUL)
@@ -209,20 +211,46 @@ one_scale (LptNode *node)
              : NULL;
 }
 
-/* The data as real numbers: what was quantized, or codes of one scale. NULL: it is something else. */
+/* @value, one number for each row, or the one number that is broadcast so. */
+static LptValue *
+of_rows (LptValue *value)
+{
+  LptValue *from = value->producer->op == LPT_OP_BROADCAST ? lpt_node_in (value->producer, 0) : value;
+  gint64 count;
+
+  return lpt_shape_count (&from->shape, &count) && count == 1 ? from : value;
+}
+
+/* (codes - zero points) * scales of rows, in f32 */
+static const char *
+spelled_data (LptOnnxWriter *w,
+              LptNode       *node)
+{
+  LptValue *zero = node->n_in > 6 ? lpt_node_in (node, 6) : NULL, *scale = of_rows (lpt_node_in (node, 2));
+  const char *x = lpt_onnx_w_cast (w, lpt_onnx_w_codes (w, lpt_node_in (node, 0)), LPT_DTYPE_F32);
+
+  if (zero != NULL)
+    x = lpt_onnx_w_step (w, "Sub", 2, x, lpt_onnx_w_cast (w, lpt_onnx_w_codes (w, of_rows (zero)), LPT_DTYPE_F32));
+
+  return lpt_onnx_w_step (w, "Mul", 2, x, lpt_onnx_w_real (w, scale));
+}
+
+/* The data as real numbers: what was quantized, or codes of one scale for all or for each row. NULL: it is something
+ * else. */
 static const char *
 block_data (LptOnnxWriter *w,
             LptNode       *node)
 {
   LptNode *data = lpt_node_src (node, 0);
+  const LptValue *scales = lpt_node_in (node, 2);
   const char *real;
   LptTensor *scale;
 
-  if (data->op == LPT_OP_DYNAMIC_QUANTIZE)
+  if (data->op == LPT_OP_DYNAMIC_QUANTIZE && LPT_ATTRS (data, LptDynamicQuantizeAttrs)->block > 0)
     return lpt_onnx_w_in (w, data, 0);
   scale = data->op == LPT_OP_REINTERPRET ? one_scale (node) : NULL;
   if (scale == NULL)
-    return NULL;
+    return scales->shape.dims[scales->shape.rank - 1] == 1 ? spelled_data (w, node) : NULL;
   real = lpt_onnx_w_temp (w, "data");
   lpt_onnx_w_node (w, "DequantizeLinear", real, 2, lpt_onnx_w_codes (w, lpt_node_in (node, 0)),
                    lpt_onnx_w_tensor (w, "scale", scale));
