@@ -16,7 +16,7 @@
  * Other graphs are left alone.
  *
  * Refused, and kept on integers, when
- *   - the op has no real form (Table, LiteLSTMCell, LiteSVDF) or has bodies;
+ *   - the op has no real form (Table, LiteLSTMCell, LiteLSTMCell8, LiteSVDF) or has bodies;
  *   - its int32 sums are read as integers;
  *   - its bias is not constant, or not of 32 bits.
  *

@@ -12,6 +12,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import cases
+from recurrent_cases import integer_lstm8
 from tfl import CODES, CUSTOM, model, models, op, operators, tensor
 
 
@@ -78,6 +79,7 @@ def everything():
         have |= operators(data)
         yield name, data
     yield from of_operators(have)
+    yield "lstm-8-bits", integer_lstm8(0)[1]
 
 
 for name, data in everything():

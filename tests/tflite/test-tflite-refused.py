@@ -13,7 +13,7 @@ import sys
 
 from numpy_or_skip import np
 from newer_cases import detection
-from recurrent_cases import Cell
+from recurrent_cases import Cell, integer_lstm8
 from tfl import flex_map, models, model, op, tensor
 
 F, I8, I16, I32, B = np.float32, np.int8, np.int16, np.int32, np.bool_
@@ -188,6 +188,10 @@ def recurrent():
     for name, states in (("RNN", 1), ("UNIDIRECTIONAL_SEQUENCE_RNN", 1), ("BIDIRECTIONAL_SEQUENCE_RNN", 2)):
         yield name + " on codes", on_codes(name, states), of(name) + "unsupported %s on integers" % name
     yield "integer lstm: intermediates", integer_lstm(between=4), sequence + "unsupported 4 intermediate tensors"
+    yield "integer lstm: 12 intermediates of a sequence", integer_lstm(between=12), sequence + "unsupported 12 intermediate tensors, with which *"
+    for what, place in (("layer norm", 22), ("projection", 16), ("bias", 17)):
+        yield "integer lstm: 8 bits, no " + what, integer_lstm8(0, edit=set_input(place, -1))[1], of("LSTM") + "unsupported 12 intermediate tensors without layer norm*"
+    yield "integer lstm: 8 bits, the cell", integer_lstm8(0, edit=lambda c: c.tensors[c.inputs[19]].update(scale=0.25))[1], of("LSTM") + "*of scale 0.25, not 2^-15"
     yield "integer lstm: a scale of 0", integer_lstm(scale=0.0), sequence + "a scale of an intermediate tensor is 0"
     for place in (99, -1):
         yield "integer lstm: intermediate %d" % place, integer_lstm(places=[place, 0, 0, 0, 0]), sequence + "there is no tensor %d" % place

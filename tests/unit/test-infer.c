@@ -413,6 +413,9 @@ static const Row rows[] =
     "%o = LiteLSTMCell(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, %p, _, %h, %c)", "i8[2,3], i16[2,7]" },
   { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%h = Parameter : i8[2,3]\n%c = Parameter : i16[2,7]\n"
     "%o = LiteLSTMCell(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, _, _, %h, %c)", "!the number of cells is 3 by input 18, but 7" },
+  { X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%p = Parameter : i8[3,7]\n%h = Parameter : i8[2,3]\n"
+    "%c = Parameter : i16[2,7]\n"
+    "%o = LiteLSTMCell8(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, %p, _, %h, %c)", "i8[2,3], i16[2,7]" },
   { X ("f32[1,18,14,14]") Y ("f32[20,5]") "%o = PSROIPooling(%x, %y) {output_dim=2, group_size=3, spatial_scale=1}", "f32[20,2,3,3]" },
   { X ("f32[1,125,13,13]") "%o = RegionYolo(%x) {axis=1, end_axis=3, coords=4, classes=20, num=5, do_softmax=true}", "f32[1,21125]" },
   { X ("f32[1,255,13,13]") "%o = RegionYolo(%x) {axis=1, end_axis=3, coords=4, classes=80, num=9, do_softmax=false, mask=[0,1,2]}", "f32[1,255,13,13]" },

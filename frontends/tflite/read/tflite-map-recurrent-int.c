@@ -1,7 +1,7 @@
 /* tflite-map-recurrent-int.c - LSTM and SVDF on integers
  *
- * One node for a step: LiteLSTMCell, LiteSVDF. Scales before a layer norm and of the hidden values are those of the
- * operator's intermediate tensors.
+ * One node for a step: LiteLSTMCell, LiteLSTMCell8 where there are 12 intermediate tensors, LiteSVDF. Scales before a
+ * layer norm, of products and of the hidden values are those of the operator's intermediate tensors.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,33 +29,56 @@ set_outputs (LptTflOp *op, LptNode *node, LptQuant *quant, LptQuant *state, LptD
     lpt_node_infer (node, &op->error);
 }
 
+static void
+set_step (LptNode *node, const LptTflCell *cell)
+{
+  LptLiteLstmCellAttrs *attrs = LPT_ATTRS (node, LptLiteLstmCellAttrs);
+  attrs->cell_clip = cell->cell_clip;
+  attrs->projection_clip = cell->projection_clip;
+  attrs->hidden_scale = cell->scales[4];
+  attrs->hidden_zero = cell->zeros[4];
+  lpt_floats_set (&attrs->gate_scales, 4, cell->scales);
+}
+
+static void
+set_step8 (LptNode *node, const LptTflCell *cell)
+{
+  LptLiteLstmCell8Attrs *attrs = LPT_ATTRS (node, LptLiteLstmCell8Attrs);
+  attrs->cell_clip = cell->cell_clip;
+  attrs->projection_clip = cell->projection_clip;
+  lpt_floats_set (&attrs->scales, cell->n_between, cell->scales);
+  lpt_ints_set (&attrs->zeros, cell->n_between, cell->zeros);
+}
+
 static LptValue *
 integer_step (LptTflOp *op, const LptTflCell *cell, LptValue *x, LptValue *aux, LptValue **states)
 {
   LptValue *in[24];
+  const gboolean narrow = cell->n_between == 12;
   for (guint i = 0; i < 24; i++)
     in[i] = i == 0 ? x : i == 18 ? states[0] : i == 19 ? states[1] : copied (op, cell->inputs[i]);
-  LptNode *node = lpt_tfl_add_list (op, LPT_OP_LITE_LSTM_CELL, 2, 24, in);
-  LptLiteLstmCellAttrs *attrs = LPT_ATTRS (node, LptLiteLstmCellAttrs);
-  attrs->cell_clip = cell->cell_clip;
-  attrs->projection_clip = cell->projection_clip;
-  attrs->hidden_scale = cell->hidden_scale;
-  attrs->hidden_zero = cell->hidden_zero;
-  lpt_floats_set (&attrs->gate_scales, 4, cell->gate_scales);
+  LptNode *node = lpt_tfl_add_list (op, narrow ? LPT_OP_LITE_LSTM_CELL8 : LPT_OP_LITE_LSTM_CELL, 2, 24, in);
+  if (narrow)
+    set_step8 (node, cell);
+  else
+    set_step (node, cell);
   set_outputs (op, node, cell->out_quant, cell->state_quant[1], LPT_DTYPE_I16);
   states[0] = &node->out[0];
   states[1] = &node->out[1];
   return states[0];
 }
 
-/* Scales of the intermediates: gates, hidden values. */
+/* Scales and zero points of the intermediates: four gates and the hidden values, or of each gate three. */
 static void
 read_intermediates (LptTflOp *op, LptTflCell *cell)
 {
   LptTflVector list = lpt_tfl_vector (op->flat, op->table, TFL_Operator_intermediates);
-  if (list.n != 5)
+  cell->n_between = list.n;
+  if (list.n == 12 && op->argument != 0)
+    lpt_tfl_unsupported (op, "12 intermediate tensors, with which TensorFlow Lite has LSTM alone");
+  else if (list.n != 5 && list.n != 12)
     lpt_tfl_unsupported (op, "%u intermediate tensors", list.n);
-  for (guint i = 0; i < 5 && op->error == NULL; i++)
+  for (guint i = 0; i < list.n && op->error == NULL; i++)
     {
       gint64 index = lpt_tfl_item_int (&list, i);
       if (index < 0 || index >= op->scope->n_tensors)
@@ -69,14 +92,20 @@ read_intermediates (LptTflOp *op, LptTflCell *cell)
       double scale = scales.n > 0 ? lpt_tfl_item_real (&scales, 0) : 0x1p-12;
       if (!(scale > 0))
         lpt_tfl_invalid (op, "a scale of an intermediate tensor is %g", scale);
-      if (i < 4)
-        cell->gate_scales[i] = scale;
-      else
-        {
-          cell->hidden_scale = scale;
-          cell->hidden_zero = CLAMP (lpt_tfl_item_int (&zeros, 0), -128, 127);
-        }
+      cell->scales[i] = scale;
+      cell->zeros[i] = CLAMP (lpt_tfl_item_int (&zeros, 0), -128, 127);
     }
+}
+
+/* Where a step of 8-bit products lacks one of these TensorFlow Lite reads what is not there. */
+static void
+check_narrow (LptTflOp *op, LptTflCell *cell, const LptTflTensor *c)
+{
+  for (guint i = 13; i < 24 && op->error == NULL; i++)
+    if (i != 18 && i != 19 && i != 20 && cell->inputs[i] == NULL)
+      lpt_tfl_unsupported (op, "12 intermediate tensors without layer norm, projection or a bias");
+  if (op->error == NULL && (float) c->quant->scale[0] != 0x1p-15f)
+    lpt_tfl_unsupported (op, "12 intermediate tensors with a cell of scale %g, not 2^-15", c->quant->scale[0]);
 }
 
 LptTflCell
@@ -104,6 +133,8 @@ lpt_tfl_integer_cell (LptTflOp *op, LptValue **inputs)
       cell.out_quant = out->quant;
       cell.state_quant[0] = h->quant;
       cell.state_quant[1] = c->quant;
+      if (cell.n_between == 12)
+        check_narrow (op, &cell, c);
     }
   return cell;
 }

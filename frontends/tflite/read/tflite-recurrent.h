@@ -9,6 +9,7 @@
 #include "frontends/tflite/read/tflite-import.h"
 
 #define LPT_TFL_MAX_STATES 2
+#define LPT_TFL_MAX_BETWEEN 12
 
 typedef struct _LptTflCell LptTflCell;
 
@@ -25,8 +26,9 @@ struct _LptTflCell
   double     cell_clip, projection_clip;
   LptValue **inputs;            /* of a step on integers: 24, as they are; NULL */
   LptQuant  *out_quant, *state_quant[LPT_TFL_MAX_STATES];
-  double     hidden_scale, gate_scales[4];
-  gint64     hidden_zero;
+  guint      n_between;         /* intermediate tensors: 5, or 12 where products have 8 bits */
+  double     scales[LPT_TFL_MAX_BETWEEN];
+  gint64     zeros[LPT_TFL_MAX_BETWEEN];
   LptValue  *w[4], *r[4], *aux[4], *peephole[3], *bias[4], *norm[4], *projection, *projection_bias;
 };
 
