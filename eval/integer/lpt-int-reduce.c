@@ -1,4 +1,4 @@
-/* lpt-int-reduce.c - ReduceMean, ReduceSum, ReduceMax, ReduceMin on integers
+/* lpt-int-reduce.c - ReduceMean, ReduceSum, ReduceProd, ReduceMax, ReduceMin on integers
  *
  * acc = sum (q - Zx) over n elements; k = min (floor (log2 n), 32, 31 + s).
  *   ReduceMean
@@ -15,6 +15,10 @@
  *     LITERT   with equal parameters sum q; otherwise in float32: round-away (sum q Sx / Sy -
  *              Zx Sx / Sy n) + Zy; what the type cannot hold wraps
  *     FLOAT    as the mean
+ *   ReduceProd
+ *     LITERT   p = q - Zx of the first, then M (p (q - Zx)) of each next one in row-major order; M (p) + Zy,
+ *              where M is the multiplier of 16 bits for Sx / Sy^(1/n), one rounding; wraps at 32 bits
+ *     others   refused: in real numbers
  * ReduceMax and ReduceMin compare codes, then rescale when the parameters differ.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -39,6 +43,19 @@ typedef struct
   LptIntRescale         rescale;
   LptMultiplier         multiplier;       /* Sx / Sy */
 } Reduce;
+
+/* Which end counts: 1 the greatest, -1 the smallest, 0 none. */
+static gint
+extreme (const Reduce *r)
+{
+  return r->kind == LPT_OP_REDUCE_MAX ? 1 : r->kind == LPT_OP_REDUCE_MIN ? -1 : 0;
+}
+
+static gboolean
+multiplies (const Reduce *r)
+{
+  return r->kind == LPT_OP_REDUCE_PROD;
+}
 
 /* The multiplier of a mean of n elements, as tflite-micro derives it. */
 static LptMultiplier
@@ -146,12 +163,35 @@ finish (const Reduce        *r,
   return lpt_int_clamp (v + y->zero, y->lo, y->hi);
 }
 
+/* One factor's share of the scales: what each step of a product is multiplied with. */
+static LptMultiplier
+product_multiplier (const Reduce *r,
+                    gint64        n)
+{
+  LptMultiplier m;
+
+  lpt_multiplier_make (LPT_MULTIPLIER_Q31, LPT_REQUANT_SINGLE,
+                       (double) (float) r->x.scale / pow ((double) (float) r->y.scale, 1.0 / (double) (gint32) n), &m);
+  m.m = m.m >= 0x7fff0000 ? 0x7fff : (m.m + (1 << 15)) >> 16;
+
+  return m;
+}
+
+static gint32
+product_step (const LptMultiplier *m,
+              gint64               v)
+{
+  return (gint32) (guint32) lpt_requant_round_shift (v * m->m, 15 - m->s);
+}
+
 static LptMultiplier
 multiplier_for (const Reduce *r,
                 gint64        n)
 {
   LptMultiplier m;
 
+  if (multiplies (r))
+    return product_multiplier (r, n);
   if (r->kind != LPT_OP_REDUCE_MEAN)
     return r->multiplier;
   if (r->zero_apart)
@@ -226,8 +266,9 @@ reduce_run (const LptIntOp           *op,
     }
   if (n == 0)
     {
-      /* The mean and the sum of nothing are taken as 0, extremes as the type's ends. */
-      const gint32 empty = r->kind == LPT_OP_REDUCE_MAX ? r->y.lo : r->kind == LPT_OP_REDUCE_MIN ? r->y.hi
+      /* The mean and the sum of nothing are taken as 0, the product as 1, extremes as the type's ends. */
+      const gint32 empty = extreme (r) != 0 ? (extreme (r) > 0 ? r->y.lo : r->y.hi)
+                           : multiplies (r) ? lpt_int_code (1.0f, &r->y, TRUE)
                            : lpt_int_clamp (r->y.zero, r->y.lo, r->y.hi);
 
       for (gint64 o = 0; o < n_out; o++)
@@ -239,7 +280,7 @@ reduce_run (const LptIntOp           *op,
   for (gint64 o = 0; o < n_out; o++)
     {
       gint64 base = 0, rest = o, sum = 0;
-      gint32 greatest = G_MININT32, smallest = G_MAXINT32;
+      gint32 greatest = G_MININT32, smallest = G_MAXINT32, product = 0;
 
       for (gint i = rank; i-- > 0; )
         {
@@ -260,12 +301,15 @@ reduce_run (const LptIntOp           *op,
               }
           q = lpt_int_at (x, offset);
           sum += q;
+          if (multiplies (r))
+            product = k == 0 ? q - r->x.zero : product_step (&mean, (gint64) product * (q - r->x.zero));
           greatest = MAX (greatest, q);
           smallest = MIN (smallest, q);
         }
 
-      lpt_int_put (out, o, r->kind == LPT_OP_REDUCE_MAX ? lpt_int_rescale (&r->rescale, greatest)
-                           : r->kind == LPT_OP_REDUCE_MIN ? lpt_int_rescale (&r->rescale, smallest)
+      lpt_int_put (out, o, extreme (r) != 0 ? lpt_int_rescale (&r->rescale, extreme (r) > 0 ? greatest : smallest)
+                           : multiplies (r)
+                           ? lpt_int_clamp ((gint64) product_step (&mean, product) + r->y.zero, r->y.lo, r->y.hi)
                            : finish (r, sum, n, &mean));
     }
 }
@@ -289,6 +333,11 @@ lpt_int_reduce_new (LptNode              *node,
   if (!lpt_int_scale_of (x, "the input", &r->x, error) ||
       !lpt_int_scale_of (lpt_node_out (node), "the output", &r->y, error))
     return NULL;
+  if (multiplies (r) && rule->algorithm != LPT_ALGO_LITERT)
+    {
+      lpt_int_refuse (error, "a product of codes, which has a rule in mode litert alone");
+      return NULL;
+    }
   if (x->shape.rank < 0 || !lpt_node_ints_in (node, 1, &axes))
     {
       lpt_int_refuse (error, "axes of an integer reduction that are not constant");

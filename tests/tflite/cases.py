@@ -240,17 +240,24 @@ def reduce():
         for kind in ("f32", "i8", "u8", "i16", "i32", "i64"):
             for seed, (axes, keep) in enumerate((([1, 2], 1), ([1, 2], 0), ([-1], 1), ([0, 3], 0))):
                 for same in (0, 1):
-                    if name == "REDUCE_PROD" and kind not in ("f32", "i32", "i64"):
+                    if name == "REDUCE_PROD" and kind == "u8":
                         continue
                     if kind in ("f32", "i32", "i64") and same:
                         continue
                     yield one(name, kind, [(2, 3, 4, 5)], ("ReducerOptions", {"keep_dims": keep}), consts=[np.array(axes, I32)], seed=seed + 10 * same, same_q=bool(same) or name in ("REDUCE_MAX", "REDUCE_MIN"),
-                              low=-3 if name == "REDUCE_PROD" else None, high=4 if name == "REDUCE_PROD" else None)
+                              **({"low": -3, "high": 4} if name == "REDUCE_PROD" and kind in ("f32", "i32", "i64") else {}))
     for name in ("REDUCE_ANY", "REDUCE_ALL"):
         yield one(name, "bool", [(2, 3, 4)], ("ReducerOptions", {"keep_dims": 0}), consts=[np.array([1], I32)])
     for kind in ("i8", "u8", "i16"):
         for name in ("MEAN",) + (("SUM", "REDUCE_PROD") if kind == "i8" else ()):      # over no axis, to another scale
             yield one(name, kind, [(2, 5)], ("ReducerOptions", {"keep_dims": 1}), consts=[np.zeros(0, I32)], seed=40)
+    q = {"scale": 0.05, "zero": 3}
+    x, axes, pool = Maker(3).data("i8", (2, 5, 4, 3)), np.array([1, 3], I32), {"padding": 0, "stride_w": 1, "stride_h": 1, "filter_width": 2, "filter_height": 2}
+    rows = [tensor("x", I8, x.shape, **q), tensor("p", I8, (2, 4, 3, 3), **q), tensor("axes", I32, (2,), axes), tensor("y", I8, (2, 1, 3, 1), scale=0.07, zero=-9)]
+    yield ("REDUCE_PROD/i8/channels", model(rows, [op("MAX_POOL_2D", [0], [1], ("Pool2DOptions", pool)), op("REDUCE_PROD", [1, 2], [3], ("ReducerOptions", {"keep_dims": 1}))], [0], [3]),
+           [("x", x)], ["y"], None)
+    for name in ("SUM", "REDUCE_MAX"):      # a scalar has no axes, whatever is said
+        yield one(name, "f32", [()], ("ReducerOptions", {"keep_dims": 1}), consts=[np.array([-1], I32)], seed=50)
     m = Maker(3)
     for name, kind, keep in (("MEAN", "f32", 1), ("SUM", "i32", 0), ("REDUCE_MAX", "i64", 1), ("REDUCE_ANY", "bool", 1)):
         for seed, axes in enumerate(([1, -1], [2, 2])):

@@ -8,7 +8,8 @@
 
 #include "frontends/tflite/read/tflite-import.h"
 
-/* The axes of input 1, from the front, each once; @counted: some were counted from the end. */
+/* The axes of input 1, from the front, each once; @counted: some were counted from the end. A scalar has none, whatever
+   is said. */
 static guint
 read_axes (LptTflOp *op, gint rank, gboolean *axes, gboolean *counted)
 {
@@ -16,7 +17,7 @@ read_axes (LptTflOp *op, gint rank, gboolean *axes, gboolean *counted)
   guint n = 0;
   *counted = FALSE;
   lpt_tfl_ints_in (op, 1, &list);
-  for (guint i = 0; i < list.n; i++)
+  for (guint i = 0; rank > 0 && i < list.n; i++)
     {
       gint axis = lpt_tfl_axis (op, list.v[i], rank);
       n += !axes[axis];
@@ -66,7 +67,9 @@ lpt_tfl_map_reduce (LptTflOp *op)
   /* Integers have a rule of their own for a mean over images, which axes that count from the end do not ask for. */
   gboolean apart = spatial && counted && op->argument == LPT_OP_REDUCE_MEAN;
   /* Without the kept axes what is left must have the file's order. */
-  gboolean front = spatial || (source != NULL && (keep || axes[rank - 1] || n == (guint) rank - 2));
+  /* A product of codes is rounded behind each factor, in the file's order. */
+  gboolean ordered = op->argument == LPT_OP_REDUCE_PROD && x->quant != NULL;
+  gboolean front = spatial || (source != NULL && !ordered && (keep || axes[rank - 1] || n == (guint) rank - 2));
   if (front)
     x = lpt_tfl_front (op, x);
   for (gint i = 0; i < rank; i++)
