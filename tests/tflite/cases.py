@@ -311,6 +311,17 @@ def moves():
         yield "SPLIT/" + op_, data, [("x0", a)], ["y0", "y1", "y2"], None
 
 
+    for kind in ("f32", "i8"):      # an axis that is computed
+        m = Maker(9)
+        q, x = m.quant(kind), m.data(kind, (4, 6))
+        for name, more, table in (("SPLIT", [], ("SplitOptions", {"num_splits": 2})), ("SPLIT_V", [tensor("l", I32, (2,), np.array([1, -1], I32))], ("SplitVOptions", {"num_splits": 2}))):
+            for axis in ((0, -1) if name == "SPLIT" else (1, -2)):
+                x_first = name == "SPLIT_V"
+                rows = [tensor("x", x.dtype, x.shape, **q), tensor("axis", I32, ())] + more + [tensor("y%d" % k, x.dtype, (1, 1), **q) for k in range(2)]
+                data = model(rows, [op(name, [0, 2, 1] if x_first else [1, 0], [len(rows) - 2, len(rows) - 1], table, version=2)], [0, 1], [len(rows) - 2, len(rows) - 1])
+                yield "%s/%s/computed/%d" % (name, kind, axis), data, [("x", x), ("axis", np.array(axis, I32))], ["y0", "y1"], None
+
+
 def select(name, kind):
     m = Maker(4)
     q = m.quant(kind)

@@ -53,45 +53,51 @@ lpt_tfl_map_pack (LptTflOp *op)
   lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
 }
 
-/* Split into the operator's outputs, which @axis is squeezed out of if @squeeze. */
-static void
-split (LptTflOp *op, LptValue *x, gint axis, gboolean squeeze)
+/* @x in as many parts as there are outputs. */
+static LptNode *
+split (LptTflOp *op, LptValue *x, LptValue *axis)
 {
-  if (op->n_out == 0)
-    lpt_tfl_invalid (op, "has no outputs");
-  if (op->error != NULL)
-    return;
-  LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis) };
-  LptNode *node = lpt_tfl_add_list (op, LPT_OP_SPLIT, op->n_out, 2, in);
+  LptNode *node = lpt_tfl_add_list (op, LPT_OP_SPLIT, op->n_out, 2, (LptValue *[]) { x, axis });
   LPT_ATTRS (node, LptSplitAttrs)->num_splits = op->n_out;
   lpt_tfl_done (op, node);
-  for (guint o = 0; o < op->n_out && op->error == NULL; o++)
-    lpt_tfl_set (op, o, squeeze ? lpt_tfl_squeeze (op, &node->out[o], axis) : &node->out[o]);
+  return node;
 }
 
 void
 lpt_tfl_map_unpack (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  split (op, x, lpt_tfl_axis (op, lpt_tfl_opt_int (op, TFL_UnpackOptions_axis), lpt_tfl_rank (op, x)), TRUE);
+  gint axis = lpt_tfl_axis (op, lpt_tfl_opt_int (op, TFL_UnpackOptions_axis), lpt_tfl_rank (op, x));
+  if (op->n_out == 0)
+    lpt_tfl_invalid (op, "has no outputs");
+  LptNode *node = op->error == NULL ? split (op, x, lpt_tfl_i64_scalar (op, axis)) : NULL;
+  for (guint o = 0; o < op->n_out && op->error == NULL; o++)
+    lpt_tfl_set (op, o, lpt_tfl_squeeze (op, &node->out[o], axis));
 }
 
-static gint
+/* One axis of @x; where it is computed, what a run knows. */
+static LptValue *
 axis_in (LptTflOp *op, guint i, LptValue *x)
 {
+  if (op->error == NULL && lpt_tfl_given (op, i) && lpt_tfl_const_in (op, i) == NULL)
+    return lpt_tfl_whole_in (op, i);
   LptInts axis = { 0 };
   if (!lpt_tfl_ints_in (op, i, &axis) || axis.n != 1)
     lpt_tfl_invalid (op, "input %u is not one axis", i);
   gint result = lpt_tfl_axis (op, lpt_ints_get (&axis, 0, 0), lpt_tfl_rank (op, x));
   lpt_ints_clear (&axis);
-  return result;
+  return lpt_tfl_i64_scalar (op, result);
 }
 
 void
 lpt_tfl_map_split (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 1);
-  split (op, x, axis_in (op, 0, x), FALSE);
+  if (op->n_out == 0)
+    lpt_tfl_invalid (op, "has no outputs");
+  LptNode *node = op->error == NULL ? split (op, x, axis_in (op, 0, x)) : NULL;
+  for (guint o = 0; o < op->n_out && op->error == NULL; o++)
+    lpt_tfl_set (op, o, &node->out[o]);
 }
 
 void
@@ -102,8 +108,7 @@ lpt_tfl_map_split_v (LptTflOp *op)
     lpt_tfl_invalid (op, "has no outputs");
   if (op->error != NULL)
     return;
-  LptValue *in[] = { x, lpt_tfl_i64_scalar (op, axis_in (op, 2, x)),
-                     lpt_tfl_whole_in (op, 1) };
+  LptValue *in[] = { x, axis_in (op, 2, x), lpt_tfl_whole_in (op, 1) };
   LptNode *node = lpt_tfl_add_list (op, LPT_OP_VARIADIC_SPLIT, op->n_out, 3, in);
   lpt_tfl_done (op, node);
   for (guint o = 0; o < op->n_out && op->error == NULL; o++)
