@@ -356,6 +356,10 @@ def index():
     yield "ONE_HOT/codes", model(rows, [op("ONE_HOT", [0, 1, 2, 3], [4], ("OneHotOptions", {"axis": -1}))], [0, 1], [4]), [("x", at), ("n", np.array(4, I32))], ["y"], None
     x = m.data("u8", (3, 1, 2, 2, 2)) // 64
     yield "WHERE/u8/five", model([tensor("x", U8, x.shape, scale=0.01, zero=2), tensor("y", I64, (1, 5))], [op("WHERE", [0], [1])], [0], [1]), [("x", x)], ["y"], None
+    for to in (I8, U8, I16):      # cut, however close to a whole number; beyond the type's ends its lowest bits
+        r = np.random.RandomState(8)
+        x = np.concatenate([r.randint(-140, 140, 300) + r.uniform(-0.02, 0.02, 300), r.uniform(-99999, 99999, 100)]).astype(F)
+        yield "CAST/f32/%s/near" % to.__name__, model([tensor("x", F, x.shape), tensor("y", to, x.shape)], [op("CAST", [0], [1])], [0], [1]), [("x", x)], ["y"], None
     for kind, to in (("i16", I8), ("i16", U8), ("i8", U8), ("u8", I16)):
         x = m.data(kind, (3, 7))
         yield ("CAST/codes/%s/%s" % (kind, to.__name__), model([tensor("x", x.dtype, x.shape, **m.quant(kind)), tensor("y", to, x.shape)], [op("CAST", [0], [1])], [0], [1]),

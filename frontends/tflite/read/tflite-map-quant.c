@@ -73,7 +73,9 @@ lpt_tfl_map_cast (LptTflOp *op)
       return;
     }
   LptValue *codes = lpt_tfl_codes (op, x);
-  if (x->quant != NULL && lpt_dtype_is_integer (out->dtype))
+  /* Real numbers are cut to 32 bits, of which the lowest count; a Convert to fewer takes what is nearly an integer. */
+  if (lpt_dtype_is_integer (out->dtype) && lpt_dtype_bits (out->dtype) < 32
+      && (x->quant != NULL || lpt_dtype_is_real (x->dtype)))
     codes = lpt_tfl_convert (op, codes, LPT_DTYPE_I32);
   LptValue *y = lpt_tfl_convert (op, codes, out->dtype);
   y = y == x ? lpt_tfl_emit (op, LPT_OP_IDENTITY, 1, x) : y;
