@@ -2,9 +2,9 @@
  *
  * An axis whose places repeat a pattern (two axes of the input, flattened) is taken as two, parts of an axis that go on
  * evenly as one. Axes that go on evenly on both sides, from the innermost, make a run; the next axis makes segments of
- * runs, if these are short, merged where they touch; the rest are rows. Where the innermost axis of the output is not
- * that of the input and both are even, a row is a plane for the transpose kernel; where its elements each come several
- * times, one after the other, a row repeats them.
+ * runs, if these are short, merged where they touch, single elements by steps; the rest are rows. Where the innermost
+ * axis of the output is not that of the input and both are even, a row is a plane for the transpose kernel; where its
+ * elements each come several times, one after the other, a row repeats them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -98,6 +98,11 @@ add_segments (LptCopyBox *box,
         last->n += run;
       else
         box->segments[box->n_segments++] = (LptCopySegment) { i * axis->stride, run, place };
+    }
+  if (run == 1 && axis->even && box->n_segments == axis->size && axis->size > 1)
+    {
+      box->step_to = axis->stride;
+      box->step_from = axis->step;
     }
 }
 
@@ -387,6 +392,55 @@ fill_elements (const LptCopyElement *e,
       memcpy (out + i * e->element, e->fill, e->element);
 }
 
+#define STEP(type, y, x)                                                                                     \
+  {                                                                                                          \
+    type v;                                                                                                  \
+                                                                                                             \
+    memcpy (&v, in + (x) * (gssize) sizeof v, sizeof v);                                                     \
+    memcpy (out + (y) * (gssize) sizeof v, &v, sizeof v);                                                    \
+  }
+
+/* Every second element has a loop of its own, which compilers do in vectors. */
+#define STEPS(type)                                                                                          \
+  if (to == 1 && from == 2)                                                                                  \
+    for (i = 0; i < n; i++)                                                                                  \
+      STEP (type, i, 2 * i)                                                                                  \
+  else                                                                                                       \
+    for (i = 0; i < n; i++)                                                                                  \
+      STEP (type, i * to, i * from)
+
+/* Single elements by steps; FALSE: of a size that has no type. */
+static gboolean
+copy_steps (const LptCopyBox      *box,
+            gsize                  size,
+            const guint8 *restrict in,
+            guint8 *restrict       out)
+{
+  const gssize n = box->n_segments, to = (gssize) box->step_to, from = box->step_from;
+  gssize i;
+
+  if (size == 1)
+    {
+      STEPS (guint8)
+    }
+  else if (size == 2)
+    {
+      STEPS (guint16)
+    }
+  else if (size == 4)
+    {
+      STEPS (guint32)
+    }
+  else if (size == 8)
+    {
+      STEPS (guint64)
+    }
+  else
+    return FALSE;
+
+  return TRUE;
+}
+
 static void
 copy_segments (const LptCopyBox     *box,
                const LptCopyElement *e,
@@ -396,6 +450,8 @@ copy_segments (const LptCopyBox     *box,
   const gsize size = e->element;
   guint i;
 
+  if (box->step_to > 0 && in != NULL && copy_steps (box, size, in, out))
+    return;
   for (i = 0; i < box->n_segments; i++)
     {
       const LptCopySegment *s = &box->segments[i];

@@ -46,6 +46,8 @@ typedef struct
   gssize         *from[LPT_COPY_MAX_AXES];
   LptCopySegment *segments;
   guint           n_segments;
+  gsize           step_to;   /* segments are single elements, so many apart on each side; 0: others */
+  gssize          step_from;
   gsize           plane_rows, plane_cols, plane_ldi, plane_ldo;
   gsize           repeats;   /* how often each of row_length / repeats elements comes, or 0 */
   gssize          start;     /* in the input */
