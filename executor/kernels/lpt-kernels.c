@@ -23,6 +23,7 @@ lpt_kernels_for (LptCpu cpu)
     .split16 = lpt_split16_kernel (cpu),
     .svdf = lpt_svdf_kernel (cpu),
     .lstm = lpt_lstm_kernel (cpu),
+    .linear = lpt_linear_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
   };
 }

@@ -12,6 +12,7 @@
 #include "executor/kernels/fwindow/fwindow.h"
 #include "executor/kernels/gemm/gemm.h"
 #include "executor/kernels/igemm/conv.h"
+#include "executor/kernels/linear/linear.h"
 #include "executor/kernels/lstm/lstm.h"
 #include "executor/kernels/pool/pool.h"
 #include "executor/kernels/requant/requant.h"
@@ -38,6 +39,7 @@ typedef struct {
   const LptSplit16Kernel   *split16;     /* floats as 16-bit codes for products with 8-bit weights */
   const LptSvdfKernel      *svdf;
   const LptLstmKernel      *lstm;
+  const LptLinearKernel    *linear;      /* linear attention */
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);

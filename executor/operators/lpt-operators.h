@@ -58,6 +58,7 @@ gboolean lpt_prepare_float_cumulate (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_arg      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_top_k          (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_roi_align      (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_linear_attention (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_convert_types  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_grid_sample    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_norm     (LptProgram *program, LptProgramOp *op);

@@ -2,6 +2,7 @@
  *
  *     ArgMax (x), ArgMin (x)      Squeeze (indices of TopK (x, 1)): stable, so the first of equal ones
  *     Rsqrt (x)                   Power (x, -0.5)
+ *     LinearAttention             a loop over the tokens: ov-spell-linear.c
  *
  * Exact. Left alone, and refused by the writer: the last of equal ones.
  *
@@ -85,7 +86,7 @@ is_arg (const LptNode *node)
 static gboolean
 is_ours (const LptNode *node)
 {
-  return is_arg (node) || node->op == LPT_OP_RSQRT;
+  return is_arg (node) || node->op == LPT_OP_RSQRT || node->op == LPT_OP_LINEAR_ATTENTION;
 }
 
 gboolean
@@ -134,7 +135,8 @@ ov_spell (LptGraph *graph, GError **error)
       if (!is_ours (node))
         continue;
       g_autoptr (GError) why = NULL;
-      if (is_arg (node) ? spell_arg (node, &why) : spell_rsqrt (node, &why))
+      if (is_arg (node) ? spell_arg (node, &why) : node->op == LPT_OP_RSQRT ? spell_rsqrt (node, &why)
+          : ov_spell_linear_attention (node, &why))
         continue;
       /* What its words cannot say: of a scalar, with indices of 8 bits. */
       const gboolean memory = why == NULL || g_error_matches (why, LPT_ERROR, LPT_ERROR_MEMORY);

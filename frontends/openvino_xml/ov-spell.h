@@ -15,6 +15,8 @@ gboolean ov_has_codes      (LptGraph *graph);
 gboolean ov_needs_spelling (LptGraph *graph);
 /* Of a graph that is the caller's: others are copied before. */
 gboolean ov_spell          (LptGraph *graph, GError **error);
+/* One node: ov-spell-linear.c */
+gboolean ov_spell_linear_attention (LptNode *node, GError **error);
 
 G_END_DECLS
 

@@ -6,8 +6,8 @@
  *     d = beta (v - k S)                             delta, gated_delta;  else d = v
  *     S = S + k' d        y = scale q S
  *
- * in a TensorIterator, or at once where there is one token. Queries outnumber keys and values, or the other way round:
- * then several states share a query.
+ * It is an op of the graph, with factors in place of their logarithms; queries outnumber keys and values, or the other
+ * way round: then several states share a query.
  *
  *     LinearAttentionGate     decay = decay_scale softplus (a + dt_bias), beta = sigmoid (b)
  *     GatedRMSNorm            x / rms (x) scale f (gate), in groups as long as scale
@@ -21,7 +21,7 @@
  */
 
 #include "frontends/onnx_json/read/onnx-attention.h"
-#include "frontends/onnx_json/read/onnx-body.h"
+#include "ir/lpt-linear.h"
 
 #include <math.h>
 
@@ -37,175 +37,45 @@ multiply (LptOnnxNode *on,
 
 /* --- LinearAttention ----------------------------------------------------------------------------- */
 
-/* What a step takes; all but the state have one token along axis 2. */
-enum { QUERY, KEY, VALUE, DECAY, BETA, STATE, N_INPUTS };
-
-typedef struct
-{
-  gint64   q_heads, heads;     /* of queries; of states */
-  gint64   key, value;         /* lengths of a key and a value */
-  gboolean delta;
-  double   scale;
-} Linear;
-
-/* One token: *@in [B, heads, 1, ..] -> y [B, q heads or heads, 1, value], *@state */
-static LptValue *
-step (LptOnnxNode  *on,
-      const Linear *linear,
-      LptValue    **in,
-      LptValue    **state)
-{
-  static const gint64 swap[4] = { 0, 1, 3, 2 };
-  const gint64 group = MAX (linear->q_heads / linear->heads, 1);
-  gint64 grouped[4] = { 0, linear->heads, group, linear->key };
-  gint64 flat[4] = { 0, linear->heads * group, 1, linear->value };
-  LptValue *s = in[STATE], *d = in[VALUE], *y;
-
-  if (in[DECAY] != NULL)
-    s = multiply (on, lpt_onnx_transpose (on, in[DECAY], 4, swap), s);
-  if (linear->delta)
-    d = multiply (on, in[BETA], lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, d, lpt_onnx_product (on, in[KEY], s, FALSE)));
-  s = lpt_onnx_emit (on, LPT_OP_ADD, 2, s, multiply (on, lpt_onnx_transpose (on, in[KEY], 4, swap), d));
-  y = lpt_onnx_product (on, lpt_onnx_reshape_keep (on, in[QUERY], 4, grouped), s, FALSE);
-  *state = s;
-  y = lpt_onnx_reshape_keep (on, y, 4, flat);
-  return linear->scale == 1 ? y : multiply (on, y, lpt_onnx_scalar (on, LPT_DTYPE_F32, linear->scale));
-}
-
-static void
-add_result (LptOnnxNode *inner,
-            LptGraph    *graph,
-            LptValue    *value)
-{
-  LptNode *node = lpt_graph_add (graph, LPT_OP_RESULT, 0, NULL, 1, &value);
-
-  if (inner->error == NULL)
-    lpt_node_infer (node, &inner->error);
-}
-
-/* The body of all tokens: parameters for the inputs that are there, y and the state as results */
-static LptGraph *
-step_body (LptOnnxNode  *on,
-           const Linear *linear,
-           LptValue    **in,
-           LptBodyMap   *map)
-{
-  g_autoptr (LptGraph) graph = lpt_graph_new ("token");
-  g_autoptr (LptOnnxScope) scope = lpt_onnx_scope_inside (on->scope, graph);
-  LptOnnxNode inner = { .import = on->import, .scope = scope, .proto = on->proto, .name = on->name,
-                        .opset = on->opset };
-  LptValue *inside[N_INPUTS] = { NULL }, *state = NULL, *y = NULL;
-  guint n = 0;
-
-  for (guint i = 0; i < N_INPUTS; i++)
-    if (in[i] != NULL)
-      {
-        LptNode *node = lpt_graph_add (graph, LPT_OP_PARAMETER, 0, NULL, 0, NULL);
-        LptParameterAttrs *attrs = LPT_ATTRS (node, LptParameterAttrs);
-
-        attrs->element_type = in[i]->dtype;
-        attrs->shape = in[i]->shape;
-        lpt_onnx_add_port (map->inputs, (gint) n, n);
-        if (i != STATE)
-          {
-            attrs->shape.dims[2] = 1;
-            lpt_onnx_slice_port (map->inputs, 2, FALSE);
-          }
-        else
-          {
-            LptBackEdge edge = { .result = 1, .parameter = n };
-
-            g_array_append_val (map->back_edges, edge);
-          }
-        inside[i] = lpt_onnx_done (&inner, node);
-        n++;
-      }
-  if (inner.error == NULL)
-    y = step (&inner, linear, inside, &state);
-  if (inner.error == NULL)
-    {
-      add_result (&inner, graph, y);
-      add_result (&inner, graph, state);
-    }
-  lpt_onnx_add_port (map->outputs, 0, 0);
-  lpt_onnx_slice_port (map->outputs, 2, FALSE);
-  lpt_onnx_add_port (map->outputs, 1, 1);
-  if (inner.error == NULL)
-    return g_steal_pointer (&graph);
-  if (on->error == NULL)
-    g_propagate_error (&on->error, inner.error);
-  else
-    g_error_free (inner.error);
-  return NULL;
-}
-
-static LptValue *
-iterate (LptOnnxNode  *on,
-         const Linear *linear,
-         LptValue    **in,
-         LptValue    **state)
-{
-  LptBodyMap *map = lpt_body_map_new ();
-  LptGraph *body = step_body (on, linear, in, map);
-  LptValue *outside[N_INPUTS];
-  LptNode *node;
-  guint n = 0;
-
-  if (body == NULL)
-    {
-      lpt_body_map_free (map);
-      return in[QUERY];
-    }
-  for (guint i = 0; i < N_INPUTS; i++)
-    if (in[i] != NULL)
-      outside[n++] = in[i];
-  node = lpt_onnx_add_list (on, LPT_OP_TENSOR_ITERATOR, 2, n, outside);
-  lpt_node_add_body (node, body, map);
-  lpt_onnx_done (on, node);
-  *state = &node->out[1];
-  return &node->out[0];
-}
-
-/* Input @i [B, T, heads * n] as [B, heads, T, n], each head as often as there are states for it; *@size is n. */
+/* Input @i [B, T, heads * n] as [B, T, heads, n] */
 static LptValue *
 heads_in (LptOnnxNode *on,
           guint        i,
-          gint64       heads,
-          gint64      *size)
+          gint64       heads)
 {
   LptValue *x = lpt_onnx_convert (on, lpt_onnx_in (on, i), LPT_DTYPE_F32);
-  gint64 width = lpt_onnx_rank (on, x) == 3 ? x->shape.dims[2] : LPT_DYNAMIC;
+  gint64 width = lpt_onnx_rank (on, x) == 3 ? x->shape.dims[2] : LPT_DYNAMIC, dims[4] = { 0, 0, heads, -1 };
 
   if (width == LPT_DYNAMIC || heads < 1 || heads > MAX_LENGTH || width % heads != 0)
     {
       lpt_onnx_unsupported (on, "input %u that is not [B, T, %" G_GINT64_FORMAT " heads]", i, heads);
       return x;
     }
-  *size = width / heads;
-  return lpt_onnx_split_heads (on, x, heads);
+  return lpt_onnx_reshape_keep (on, x, 4, dims);
 }
 
-/* Input @i of one number a head, or one for each of @per_head: its heads */
-static gint64
-gate_heads (LptOnnxNode *on,
-            guint        i,
-            gint64       heads,
-            gint64       per_head)
+/* Input @i of one number a head, or one for each of @per_head */
+static LptValue *
+gate_in (LptOnnxNode *on,
+         guint        i,
+         gint64       heads,
+         gint64       per_head)
 {
   const LptValue *x = lpt_onnx_in (on, i);
   gint64 width = lpt_onnx_rank (on, lpt_onnx_in (on, i)) == 3 ? x->shape.dims[2] : LPT_DYNAMIC;
 
   if (width != heads && width != heads * per_head && !(per_head == 0 && width == 1))
     lpt_onnx_unsupported (on, "input %u whose numbers are not those of %" G_GINT64_FORMAT " heads", i, heads);
-  return width == 1 ? 1 : heads;
+  return heads_in (on, i, width == 1 ? 1 : heads);
 }
 
+/* The past, or zeros [B, heads, key, value] */
 static LptValue *
-first_state (LptOnnxNode  *on,
-             const Linear *linear,
-             LptValue     *q)
+first_state (LptOnnxNode *on,
+             LptValue    *q,
+             LptValue    *v)
 {
-  gint64 dims[3] = { linear->heads, linear->key, linear->value };
+  gint64 dims[3] = { v->shape.dims[2], q->shape.dims[3], v->shape.dims[3] };
   LptValue *past = lpt_onnx_optional (on, 3), *parts[2];
 
   if (past != NULL)
@@ -213,6 +83,21 @@ first_state (LptOnnxNode  *on,
   parts[0] = lpt_onnx_dim (on, q, 0);
   parts[1] = lpt_onnx_i64 (on, 3, dims);
   return lpt_onnx_broadcast (on, lpt_onnx_scalar (on, LPT_DTYPE_F32, 0), lpt_onnx_concat (on, 0, 2, parts));
+}
+
+/* The heads that keys have: as long as those of queries are */
+static gint64
+key_heads (LptOnnxNode *on,
+           gint64       length)
+{
+  const LptValue *key = lpt_onnx_in (on, 1);
+
+  if (length < 1 || lpt_onnx_rank (on, lpt_onnx_in (on, 1)) != 3 || key->shape.dims[2] == LPT_DYNAMIC)
+    {
+      lpt_onnx_unsupported (on, "keys that are not [B, T, heads]");
+      return 1;
+    }
+  return MAX (key->shape.dims[2] / length, 1);
 }
 
 /* Inputs: Q, K, V, state, decay, beta; outputs: Y, state */
@@ -224,47 +109,37 @@ lpt_onnx_map_linear_attention (LptOnnxNode *on)
     { "linear", 0 }, { "gated", GATED }, { "delta", DELTA }, { "gated_delta", GATED | DELTA },
   };
   const int rule = lpt_onnx_choose (on, "update_rule", "gated_delta", rules, G_N_ELEMENTS (rules));
-  Linear linear = { .q_heads = lpt_onnx_int (on, "q_num_heads", 0), .heads = lpt_onnx_int (on, "kv_num_heads", 0),
-                    .scale = lpt_onnx_float (on, "scale", 0), .delta = (rule & DELTA) != 0 };
-  LptValue *key = lpt_onnx_in (on, 1), *in[N_INPUTS] = { NULL }, *state = NULL, *y;
+  const gint64 q_heads = lpt_onnx_int (on, "q_num_heads", 0), heads = lpt_onnx_int (on, "kv_num_heads", 0);
+  double scale = lpt_onnx_float (on, "scale", 0);
+  LptValue *in[LPT_LINEAR_INPUTS] = { NULL }, *y;
   LptDType dtype = lpt_onnx_in (on, 0)->dtype;
-  gint64 key_heads, size;
+  gint64 length, flat[3] = { 0, 0, -1 };
+  LptNode *node;
 
   lpt_onnx_ignore (on, "chunk_size");   /* how another kernel cuts the tokens */
-  in[QUERY] = heads_in (on, 0, linear.q_heads, &linear.key);
-  in[VALUE] = heads_in (on, 2, linear.heads, &linear.value);
-  if (on->error == NULL && (linear.q_heads % linear.heads != 0 && linear.heads % linear.q_heads != 0))
-    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " heads of Q for %" G_GINT64_FORMAT " of V",
-                   linear.q_heads, linear.heads);
-  if (on->error != NULL || linear.key < 1 || lpt_onnx_rank (on, key) != 3)
-    {
-      lpt_onnx_unsupported (on, "keys that are not [B, T, heads]");
-      return;
-    }
-  key_heads = MAX (key->shape.dims[2] / linear.key, 1);
-  in[KEY] = heads_in (on, 1, key_heads, &size);
-  if (on->error == NULL && (linear.heads % key_heads != 0 || size != linear.key))
-    lpt_onnx_fail (on, LPT_ERROR_INVALID, "%" G_GINT64_FORMAT " heads of K for %" G_GINT64_FORMAT " of V", key_heads,
-                   linear.heads);
+  in[LPT_LINEAR_QUERY] = heads_in (on, 0, q_heads);
+  in[LPT_LINEAR_VALUE] = heads_in (on, 2, heads);
   if (on->error != NULL)
     return;
-  in[KEY] = lpt_onnx_repeat_heads (on, in[KEY], linear.heads / key_heads);
-  in[QUERY] = lpt_onnx_repeat_heads (on, in[QUERY], MAX (linear.heads / linear.q_heads, 1));
+  length = in[LPT_LINEAR_QUERY]->shape.dims[3];
+  in[LPT_LINEAR_KEY] = heads_in (on, 1, key_heads (on, length));
+  in[LPT_LINEAR_STATE] = first_state (on, in[LPT_LINEAR_QUERY], in[LPT_LINEAR_VALUE]);
   if (rule & GATED)
-    in[DECAY] = lpt_onnx_emit (on, LPT_OP_EXP, 1,
-                               heads_in (on, 4, gate_heads (on, 4, linear.heads, linear.key), &size));
-  if (linear.delta)
-    in[BETA] = heads_in (on, 5, gate_heads (on, 5, linear.heads, 0), &size);
-  if (linear.scale == 0)
-    linear.scale = 1 / sqrt ((double) linear.key);
-  in[STATE] = first_state (on, &linear, in[QUERY]);
+    in[LPT_LINEAR_DECAY] = lpt_onnx_emit (on, LPT_OP_EXP, 1, gate_in (on, 4, heads, length));
+  if (rule & DELTA)
+    in[LPT_LINEAR_BETA] = gate_in (on, 5, heads, 0);
   if (on->error != NULL)
     return;
-  y = in[VALUE]->shape.dims[2] == 1 ? step (on, &linear, in, &state) : iterate (on, &linear, in, &state);
+  node = lpt_onnx_add_list (on, LPT_OP_LINEAR_ATTENTION, 2, rule & DELTA ? 6 : rule & GATED ? 5 : 4, in);
+  y = lpt_onnx_reshape_keep (on, lpt_onnx_done (on, node), 3, flat);
+  if (scale == 0)
+    scale = 1 / sqrt ((double) length);
+  if (scale != 1)
+    y = multiply (on, y, lpt_onnx_scalar (on, LPT_DTYPE_F32, scale));
   if (on->error != NULL)
     return;
-  lpt_onnx_set (on, 0, lpt_onnx_convert (on, lpt_onnx_join_heads (on, y), dtype));
-  lpt_onnx_set (on, 1, lpt_onnx_convert (on, state, dtype));
+  lpt_onnx_set (on, 0, lpt_onnx_convert (on, y, dtype));
+  lpt_onnx_set (on, 1, lpt_onnx_convert (on, &node->out[1], dtype));
 }
 
 /* --- around it ------------------------------------------------------------------------------------ */

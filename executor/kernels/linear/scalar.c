@@ -1,0 +1,6 @@
+/* executor/kernels/linear/scalar.c - body.h compiled for this instruction set
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#define LPT_ISA scalar
+#include "executor/kernels/linear/body.h"
