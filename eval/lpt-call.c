@@ -520,7 +520,8 @@ run_row (LptCall         *call,
          const LptExecOp *row,
          GError         **error)
 {
-  gboolean quantised = has_quant (call->in, call->n_in) || has_quant (call->out, call->n_out);
+  gboolean quantised;
+  LptArray *in = call->in;
   gboolean ok;
 
   if (call->integer != NULL)
@@ -531,6 +532,9 @@ run_row (LptCall         *call,
                    call->node->info->name);
       return FALSE;
     }
+  if (!lpt_call_read_plain (call, error))
+    return FALSE;
+  quantised = has_quant (call->in, call->n_in) || has_quant (call->out, call->n_out);
   if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 &&
       lpt_quant_equal (call->in[0].quant, call->out[0].quant))
     return run_on_codes (call, row, error);
@@ -540,6 +544,7 @@ run_row (LptCall         *call,
     write_back (call);
   if (ok && quantised)
     round_numbers (call);
+  call->in = in;
 
   return ok;
 }

@@ -154,6 +154,9 @@ lpt_call_is_i64 (const LptCall *call, guint i)
 {
   return lpt_call_has (call, i) && call->in[i].dtype == LPT_DTYPE_I64;
 }
+/* Puts plain integers in the place of codes that stand for themselves, for an op on such: call->in is another array from
+ * here on, in scratch memory. */
+gboolean      lpt_call_read_plain (LptCall *call, GError **error);
 /* The op computes on integers by its declared type (integer division ...), although they may be stored as f32. */
 gboolean      lpt_call_is_integer (const LptCall *call);
 /* The same, and output 0 is one: results keep the bits of its type (lpt-wrap.h). */

@@ -5,6 +5,7 @@
 
 #include "eval/integer/lpt-int.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-quant-plain.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -26,6 +27,31 @@ maker_of (LptNode *node)
   return (node->info->flags & LPT_OP_F_UNARY) != 0 ? lpt_int_unary_new : NULL;
 }
 
+/* Numbers as they are, in unit steps from 0, among integers that have no parameters: the op computes on plain integers,
+ * which wrap, and no rule rounds. */
+static gboolean
+computes_numbers (LptNode *node)
+{
+  const LptDType y = node->out[0].dtype;
+  gboolean bare = lpt_dtype_is_integer (y);
+
+  if (((node->info->flags & LPT_OP_F_WEIGHTED) != 0 && node->n_in > 2) || node->out[0].quant != NULL ||
+      lpt_dtype_is_real (y))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *x = lpt_node_in (node, i);
+
+      if (x == NULL)
+        continue;
+      if (lpt_dtype_is_real (x->dtype) || !lpt_quant_is_plain (x->quant))
+        return FALSE;
+      bare |= x->quant == NULL;
+    }
+
+  return bare;
+}
+
 gboolean
 lpt_int_wants (LptNode *node)
 {
@@ -35,6 +61,8 @@ lpt_int_wants (LptNode *node)
     return FALSE;
   /* Codes are numbers where they are moved to values that have no quantization. */
   if ((node->info->flags & LPT_OP_F_PRESERVES) != 0 && node->out[0].quant == NULL)
+    return FALSE;
+  if (computes_numbers (node))
     return FALSE;
   /* An integer op gives one output: indices of MaxPool are those of the real numbers, whose greatest are the codes'. */
   for (guint i = 1; i < node->n_out; i++)

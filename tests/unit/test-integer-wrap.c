@@ -274,6 +274,70 @@ test_codes (void)
     }
 }
 
+/* Integers that are made of sums of codes in unit steps: those sums, which have more bits than float32, in each form of
+ * the graph, joined with what is beside them by less than two. */
+static void
+test_sums (void)
+{
+  enum { ROWS = 3, TERMS = 600, COLUMNS = 4, SUMS = ROWS * COLUMNS };
+  const char *text = "%x = Parameter : u8[3,600] q{scale=1}\n%u = Parameter : i8[600,4] q{scale=1}\n"
+                     "%b = Parameter : i32[3,4]\n%m = MatMul(%x, %u) #{relaxed} : i32[3,4] q{scale=1}\n"
+                     "%a = Add(%m, %b) : i32[3,4]\n%d = Subtract(%b, %m) : i32[3,4]\n"
+                     "%p = Multiply(%m, %b) : i32[3,4]\n%g = Greater(%m, %b) : boolean[3,4]\n"
+                     "%s = Select(%g, %m, %b) : i32[3,4]\n%n = Negative(%m) : i32[3,4]\n"
+                     "%c = Convert(%m) {destination_type=i64} : i64[3,4]\n"
+                     "Result(%a)\nResult(%d)\nResult(%p)\nResult(%g)\nResult(%s)\nResult(%n)\nResult(%c)\n";
+  const LptShape data = { .rank = 2, .dims = { ROWS, TERMS } }, weights = { .rank = 2, .dims = { TERMS, COLUMNS } },
+                 sums = { .rank = 2, .dims = { ROWS, COLUMNS } };
+  g_autoptr (GError) error = NULL;
+  double x[ROWS * TERMS], w[TERMS * COLUMNS], b[SUMS];
+  gint64 m[SUMS];
+
+  for (guint i = 0; i < G_N_ELEMENTS (x); i++)
+    x[i] = g_test_rand_int_range (250, 256);
+  for (guint i = 0; i < G_N_ELEMENTS (w); i++)
+    w[i] = g_test_rand_int_range (120, 128);
+  for (guint i = 0; i < SUMS; i++)
+    {
+      m[i] = 0;
+      for (guint k = 0; k < TERMS; k++)
+        m[i] += (gint64) (x[i / COLUMNS * TERMS + k] * w[k * COLUMNS + i % COLUMNS]);
+      g_assert_cmpint (m[i], >, 1 << 24);
+      b[i] = (double) (m[i] + g_test_rand_int_range (-1, 2));
+    }
+  g_autoptr (LptTensor) tx = lpt_tensor_from_f64 (LPT_DTYPE_U8, &data, x, NULL);
+  g_autoptr (LptTensor) tw = lpt_tensor_from_f64 (LPT_DTYPE_I8, &weights, w, NULL);
+  g_autoptr (LptTensor) tb = lpt_tensor_from_f64 (LPT_DTYPE_I32, &sums, b, NULL);
+  for (guint how = 0; how < 3; how++)
+    {
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+      g_autoptr (LptConfig) config = lpt_config_new ();
+      g_assert_no_error (error);
+      g_assert_true (how < 2 || lpt_pipeline_run (graph, config, NULL, NULL, &error));
+      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, how == 0 ? LPT_PLAN_REFERENCE : 0, &error);
+      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      g_assert_no_error (error);
+      g_assert_true (lpt_plan_context_set_input (context, 0, tx, &error));
+      g_assert_true (lpt_plan_context_set_input (context, 1, tw, &error));
+      g_assert_true (lpt_plan_context_set_input (context, 2, tb, &error));
+      g_assert_true (lpt_plan_run (plan, context, &error));
+      for (guint o = 0; o < lpt_plan_n_outputs (plan); o++)
+        {
+          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
+          g_assert_no_error (error);
+          g_assert_true (lpt_dtype_is_integer (lpt_tensor_dtype (out)) || lpt_tensor_dtype (out) == LPT_DTYPE_BOOL);
+          for (guint i = 0; i < SUMS; i++)
+            {
+              const gint64 v = (gint64) b[i];
+              const gint64 want[] = { m[i] + v, v - m[i], (gint64) keep ((Wide) m[i] * v, LPT_DTYPE_I32), m[i] > v,
+                                      MAX (m[i], v), -m[i], m[i] };
+
+              g_assert_cmpint (lpt_tensor_get_i64 (out, i), ==, want[o]);
+            }
+        }
+    }
+}
+
 /* So in bodies within bodies, whose graphs no file gives a version, in whatever form the graph was kept meanwhile. */
 static void
 test_bodies (void)
@@ -384,6 +448,7 @@ main (int    argc,
   g_test_add_func ("/wrap/bodies", test_bodies);
   g_test_add_func ("/wrap/mean", test_mean);
   g_test_add_func ("/wrap/codes", test_codes);
+  g_test_add_func ("/wrap/sums", test_sums);
 
   return g_test_run ();
 }
