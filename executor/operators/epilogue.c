@@ -298,6 +298,25 @@ follow_scale (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
+/* Sums that become real numbers: at once, or once a Reinterpret has said what they mean. */
+static gboolean
+follow_sums (LptFusedEpilogue *epilogue,
+             LptProgramOp     *owner)
+{
+  LptProgramOp *op = only_reader (epilogue->out);
+  LptProgramOp *name = op != NULL && op->node->op == LPT_OP_REINTERPRET && op->n_out == 1 ? op : NULL;
+
+  if (name != NULL)
+    op = only_reader (name->out[0]);
+  if (op == NULL || !(follow_scale (epilogue, owner, op) ||
+                      (op->node->op == LPT_OP_DEQUANTIZE && follow_dequantize (epilogue, owner, op))))
+    return FALSE;
+  if (name != NULL)
+    lpt_program_fuse (name, owner, &epilogue->last);
+
+  return TRUE;
+}
+
 /* --- the whole --- */
 
 /* FALSE: no memory. */
@@ -414,12 +433,10 @@ lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
                            LptProgramOp     *op)
 {
   const LptProgramValue *own = epilogue->out;
-  LptProgramOp *next = only_reader (own);
   LptProgramValue *value;
 
   if (epilogue->e.store == LPT_STORE_I32)
-    return next != NULL && (follow_scale (epilogue, op, next) ||
-                            (next->node->op == LPT_OP_DEQUANTIZE && follow_dequantize (epilogue, op, next)));
+    return follow_sums (epilogue, op);
   value = lpt_fused_tables (program, op, epilogue->out, epilogue->table, &epilogue->last);
   if (!is_clamp (epilogue->table, &epilogue->e.lo, &epilogue->e.hi))
     epilogue->e.table = epilogue->table;

@@ -233,9 +233,10 @@ is_converted (const LptValue *value)
 
   for (i = 0; i < lpt_value_n_uses (value); i++)
     {
-      const LptNode *user = lpt_value_use (value, i)->node;
+      const LptUse *use = lpt_value_use (value, i);
 
-      if (user->op != LPT_OP_CONVERT || !lpt_dtype_is_real (user->out[0].dtype))
+      if (!lpt_dtype_is_real (use->node->in[use->index].compute) &&
+          (use->node->op != LPT_OP_CONVERT || !lpt_dtype_is_real (use->node->out[0].dtype)))
         return FALSE;
     }
 

@@ -67,6 +67,20 @@ lpt_form_is_positive (const LptForm *form)
   return TRUE;
 }
 
+/* One scale of sums that have one: only what is added to them differs from channel to channel. */
+static gboolean
+has_one_scale (const LptForm *form)
+{
+  guint c;
+
+  if (form->q->quant == NULL || form->q->quant->n > 1)
+    return FALSE;
+  for (c = 1; c < form->n && form->a[c] == form->a[0]; c++)
+    ;
+
+  return c >= form->n;
+}
+
 /* a * q + b as a real value. */
 static LptValue *
 emit_dequantize (LptLower *lw,
@@ -82,7 +96,9 @@ emit_dequantize (LptLower *lw,
     {
       /* Accumulators have no zero point: what is added to them is added as a real number. */
       g_clear_pointer (&quant, lpt_quant_unref);
-      quant = lpt_form_is_positive (form) ? lpt_quant_new (form->axis, form->n, form->a, NULL) : NULL;
+      if (lpt_form_is_positive (form))
+        quant = has_one_scale (form) ? lpt_quant_new_one (form->a[0], 0)
+                                    : lpt_quant_new (form->axis, form->n, form->a, NULL);
       add = form->b;
     }
 

@@ -302,52 +302,6 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
     }
 }
 
-/* --- lowered ops in the QDQ form ------------------------------------------------------------ */
-
-/* Quantize, Requantize: QuantizeLinear of the numbers follows by itself. Its scale is f32, and so is what it reads. */
-void
-lpt_onnx_write_requantize (LptOnnxWriter *w,
-                           LptNode       *node,
-                           const char    *onnx)
-{
-  const LptDType dtype = lpt_onnx_w_real_type (node, 0);
-  const char *real = IN (0);
-
-  if (lpt_node_out (node)->quant == NULL)
-    {
-      lpt_onnx_w_fail (w, "no scale");
-      return;
-    }
-  if (lpt_dtype_is_real (dtype) && lpt_dtype_bits (dtype) < 32)
-    {
-      const char *wide = lpt_onnx_w_temp (w, "wide");
-
-      lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", wide, 1, real), "to", lpt_onnx_type_from_dtype (LPT_DTYPE_F32));
-      real = wide;
-    }
-  g_hash_table_insert (w->reals, lpt_node_out (node), (gpointer) real);
-}
-
-void
-lpt_onnx_write_dequantize (LptOnnxWriter *w,
-                           LptNode       *node,
-                           const char    *onnx)
-{
-  if (lpt_node_out (node)->dtype == lpt_onnx_w_real_type (node, 0))
-    lpt_onnx_w_alias (w, lpt_node_out (node), IN (0));
-  else
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, IN (0)), "to",
-                    lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
-}
-
-void
-lpt_onnx_write_reinterpret (LptOnnxWriter *w,
-                            LptNode       *node,
-                            const char    *onnx)
-{
-  lpt_onnx_w_alias (w, lpt_node_out (node), lpt_onnx_w_codes (w, lpt_node_in (node, 0)));
-}
-
 /* --- integer operators ------------------------------------------------------------------------- */
 
 typedef struct { const char *codes, *scale, *zero; } Codes;
