@@ -71,12 +71,13 @@ read_interval (LptOnnxWriter            *w,
     {
       out->low[i] = low[i];
       out->scale[i] = ((double) high[i] - low[i]) / (double) (d->levels - 1);
-      if (!(out->scale[i] > 0) || isinf (out->scale[i]))
+      /* What is multiplied by 0 becomes one number: DequantizeLinear multiplies, QuantizeLinear would divide. */
+      if (!(out->scale[i] > 0 || (output && out->scale[i] == 0)) || isinf (out->scale[i]))
         {
           lpt_onnx_w_fail (w, "an interval from %g to %g", (double) low[i], (double) high[i]);
           return FALSE;
         }
-      out->zero[i] = qmin - out->low[i] / out->scale[i];
+      out->zero[i] = out->low[i] == 0 ? qmin : qmin - out->low[i] / out->scale[i];
       if (fabs (out->zero[i] - round (out->zero[i])) > SAME_ZERO || round (out->zero[i]) < lpt_dtype_min (dtype) ||
           round (out->zero[i]) > lpt_dtype_max (dtype))
         out->shifted = TRUE;
