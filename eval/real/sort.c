@@ -122,7 +122,7 @@ open_lines (LptCall *call,
   const LptShape *shape = &call->in[0].shape;
 
   lines->outer = lpt_dims_product (shape, 0, axis);
-  lines->length = shape->dims[axis];
+  lines->length = shape->rank > 0 ? shape->dims[axis] : 1;
   lines->inner = lpt_dims_product (shape, axis + 1, shape->rank);
   lines->real = lpt_call_is_i64 (call, 0) ? NULL : lpt_call_f32 (call, 0, error);
   lines->integer = lpt_call_is_i64 (call, 0) ? call->in[0].data : NULL;

@@ -80,8 +80,8 @@ lpt_prepare_float_cumulate (LptProgram   *program,
   for (axis = 0; axis < shape->rank - 1 && !set[axis]; axis++)
     outer *= (gsize) shape->dims[axis];
   p = g_new (Cumulate, 1);
-  *p = (Cumulate) { .floats = program->kernels.floats, .length = (gsize) shape->dims[axis], .inner = 1,
-                    .exclusive = attrs->exclusive, .reverse = attrs->reverse };
+  *p = (Cumulate) { .floats = program->kernels.floats, .inner = 1,
+                    .length = shape->rank > 0 ? (gsize) shape->dims[axis] : 1, .exclusive = attrs->exclusive, .reverse = attrs->reverse };
   for (i = axis + 1; i < shape->rank; i++)
     p->inner *= (gsize) shape->dims[i];
   p->blocks = (p->inner + COLUMNS - 1) / COLUMNS;

@@ -25,6 +25,9 @@ static const ExecCase cases[] =
     "%x = Const {1, 2, 3} : f32[3]\n%z = Const {0} : i64[]\n%a = CumSum(%x, %z) : f32[3]\n"
     "%b = CumSum(%x, %z) {exclusive=true, reverse=true} : f32[3]\nResult(%a)\nResult(%b)\n",
     "1, 3, 6; 5, 3, 0" },
+  { "cumulative-sum-of-a-scalar",
+    "%x = Const {3} : f32[]\n%a = CumSum(%x) : f32[]\n%b = CumSum(%x) {exclusive=true} : f32[]\nResult(%a)\nResult(%b)\n",
+    "3; 0" },
   { "arg-reduce",
     "%x = Const {1, 3, 3, 2} : f32[1,4]\n%f = ArgMax(%x) {axis=1, keep_dims=false} : i64[1]\n"
     "%l = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\n%m = ArgMin(%x) {axis=-1} : i64[1,1]\nResult(%f)\nResult(%l)\nResult(%m)\n",

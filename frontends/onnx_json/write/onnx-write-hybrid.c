@@ -8,16 +8,27 @@
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "ir/lpt-linear.h"
 
-/* Input @i [B, T, heads, n] as [B, T, heads * n] */
+/* Input @i [B, T, heads, n] as [B, T, heads * n]; @x: its name where that is another, of @heads. */
 static const char *
 flat (LptOnnxWriter *w,
       LptNode       *node,
       guint          i,
+      gint64         heads,
       const char    *x)
 {
-  static const gint64 dims[3] = { 0, 0, -1 };
+  const LptValue *value = lpt_node_in (node, i);
+  gint64 dims[3] = { 0, 0, -1 };
 
-  return lpt_node_in (node, i) != NULL ? lpt_onnx_w_reshaped (w, x != NULL ? x : IN (i), 3, dims) : "";
+  if (value == NULL)
+    return "";
+  /* By its width a reader knows whether a head has one number or one for each of its channels. */
+  if (value->shape.rank == 4 && value->shape.dims[2] >= 0 && value->shape.dims[3] >= 0)
+    {
+      dims[0] = -1;
+      dims[2] = MAX (value->shape.dims[2], heads) * value->shape.dims[3];
+    }
+
+  return lpt_onnx_w_reshaped (w, x != NULL ? x : IN (i), 3, dims);
 }
 
 /* log (decay), for each of @heads */
@@ -32,10 +43,15 @@ decays (LptOnnxWriter *w,
 
   if (decay == NULL)
     return "";
+  if (decay->shape.rank != 4 || decay->shape.dims[2] < 0 || decay->shape.dims[3] < 0)
+    {
+      lpt_onnx_w_fail (w, "factors whose number is not known");
+      return "";
+    }
   x = lpt_onnx_w_step (w, "Log", 1, IN (LPT_LINEAR_DECAY));
   if (decay->shape.dims[2] != heads)
     x = lpt_onnx_w_step (w, "Expand", 2, x, lpt_onnx_w_i64s (w, "heads", 4, all));
-  return flat (w, node, LPT_LINEAR_DECAY, x);
+  return flat (w, node, LPT_LINEAR_DECAY, heads, x);
 }
 
 void
@@ -56,12 +72,12 @@ lpt_onnx_write_linear_attention (LptOnnxWriter *w,
       lpt_onnx_w_fail (w, "heads whose number is not known");
       return;
     }
-  in[0] = flat (w, node, LPT_LINEAR_QUERY, NULL);
-  in[1] = flat (w, node, LPT_LINEAR_KEY, NULL);
-  in[2] = flat (w, node, LPT_LINEAR_VALUE, NULL);
+  in[0] = flat (w, node, LPT_LINEAR_QUERY, 1, NULL);
+  in[1] = flat (w, node, LPT_LINEAR_KEY, 1, NULL);
+  in[2] = flat (w, node, LPT_LINEAR_VALUE, 1, NULL);
   in[3] = IN (LPT_LINEAR_STATE);
   in[4] = decays (w, node, heads);
-  in[5] = flat (w, node, LPT_LINEAR_BETA, NULL);
+  in[5] = flat (w, node, LPT_LINEAR_BETA, 1, NULL);
   out[0] = lpt_onnx_w_temp (w, "y");
   out[1] = OUT (1);
   y = lpt_onnx_w_list (w, onnx, 2, out, delta ? 6 : gated ? 5 : 4, in);
