@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "eval/lpt-call.h"
+#include "eval/lpt-code-loops.h"
 #include "ir/lpt-weighted.h"
 #include "ir/scalar/lpt-loop.h"
-#include "ir/scalar/lpt-wrap.h"
 
 /* --- conversions --- */
 
@@ -137,6 +137,7 @@ lpt_call_f32 (LptCall *call,
               GError **error)
 {
   const LptArray *in = &call->in[i];
+  const LptQuant *quant = in->quant;
   gint64 k, count, run, n;
   float *copy;
 
@@ -153,8 +154,15 @@ lpt_call_f32 (LptCall *call,
   if (copy == NULL)
     return NULL;
   quant_steps (in, &run, &n);
-  for (k = 0; k < count; k++)
-    copy[k] = (float) code_to_real (in->quant, k / run % n, code_get (in->data, in->dtype, k));
+  run = n == 1 ? count : run;
+  for (k = 0; k < count; k += run)
+    {
+      const gint64 channel = k / run % n;
+
+      lpt_codes_to_numbers ((const char *) in->data + (gsize) k * lpt_storage_size (in->dtype), in->dtype, run,
+                            quant != NULL ? quant->scale[channel] : 1, quant != NULL ? quant->zero_point[channel] : 0,
+                            copy + k);
+    }
 
   return copy;
 }
@@ -180,9 +188,10 @@ lpt_call_i64 (LptCall *call,
   copy = lpt_call_scratch (call, (gsize) count, sizeof (gint64), error);
   if (copy == NULL)
     return NULL;
-  for (k = 0; k < count; k++)
-    copy[k] = in->dtype == LPT_DTYPE_F32 ? real_to_i64 (((const float *) in->data)[k])
-                                         : code_get (in->data, in->dtype, k);
+  if (in->dtype != LPT_DTYPE_F32)
+    lpt_codes_to_words (in->data, in->dtype, count, copy);
+  for (k = 0; k < count && in->dtype == LPT_DTYPE_F32; k++)
+    copy[k] = real_to_i64 (((const float *) in->data)[k]);
 
   return copy;
 }
@@ -237,18 +246,15 @@ write_back (LptCall *call)
         continue;
       count = lpt_array_count (out);
       quant_steps (out, &run, &n);
-      for (k = 0; k < count; k++)
-        {
-          gint64 channel = k / run % n;
-
-          if (call->pending_dtype[o] == LPT_DTYPE_I64 && out->dtype == LPT_DTYPE_F32)
-            ((float *) out->data)[k] = (float) ((gint64 *) call->pending[o])[k];
-          else if (call->pending_dtype[o] == LPT_DTYPE_I64)
-            code_set (out->data, out->dtype, k, ((gint64 *) call->pending[o])[k]);
-          else
-            code_set (out->data, out->dtype, k,
-                      real_to_code (out->quant, code_type (out), channel, ((float *) call->pending[o])[k]));
-        }
+      if (call->pending_dtype[o] == LPT_DTYPE_I64 && out->dtype == LPT_DTYPE_F32)
+        for (k = 0; k < count; k++)
+          ((float *) out->data)[k] = (float) ((gint64 *) call->pending[o])[k];
+      else if (call->pending_dtype[o] == LPT_DTYPE_I64)
+        lpt_words_to_codes (call->pending[o], count, out->dtype, out->data);
+      else
+        for (k = 0; k < count; k++)
+          code_set (out->data, out->dtype, k,
+                    real_to_code (out->quant, code_type (out), k / run % n, ((float *) call->pending[o])[k]));
     }
 }
 
@@ -402,12 +408,9 @@ lpt_call_wrap (const LptCall *call,
                gint64         n)
 {
   const LptDType dtype = call->out[0].declared;
-  gint64 i;
 
-  if (lpt_dtype_bits (dtype) >= 64 || !lpt_dtype_is_integer (dtype) || lpt_call_is_wide (call))
-    return;
-  for (i = 0; i < n; i++)
-    values[i] = lpt_wrap (values[i], dtype);
+  if (lpt_dtype_is_integer (dtype) && !lpt_call_is_wide (call))
+    lpt_wrap_words (values, n, dtype);
 }
 
 gboolean

@@ -14,6 +14,7 @@
 #include <lpt/lpt-body.h>
 
 #include "eval/lpt-call.h"
+#include "eval/lpt-code-loops.h"
 #include "ir/lpt-quant-plain.h"
 
 static gboolean
@@ -29,21 +30,6 @@ makes_plain (const LptCall *call)
   return TRUE;
 }
 
-static gint64
-code_at (const LptArray *array,
-         gint64          i)
-{
-  switch ((guint) array->dtype)
-    {
-    case LPT_DTYPE_U8:  return ((const guint8 *) array->data)[i];
-    case LPT_DTYPE_I8:  return ((const gint8 *) array->data)[i];
-    case LPT_DTYPE_U16: return ((const guint16 *) array->data)[i];
-    case LPT_DTYPE_I16: return ((const gint16 *) array->data)[i];
-    case LPT_DTYPE_U32: return ((const guint32 *) array->data)[i];
-    default:            return ((const gint32 *) array->data)[i];
-    }
-}
-
 static gboolean
 read_plain (LptCall   *call,
             LptArray  *array,
@@ -55,11 +41,10 @@ read_plain (LptCall   *call,
 
   if (data == NULL)
     return FALSE;
-  for (gint64 i = 0; i < n; i++)
-    if (dtype == LPT_DTYPE_I64)
-      ((gint64 *) data)[i] = code_at (array, i);
-    else
-      ((float *) data)[i] = (float) code_at (array, i);
+  if (dtype == LPT_DTYPE_I64)
+    lpt_codes_to_words (array->data, array->dtype, n, data);
+  else
+    lpt_codes_to_numbers (array->data, array->dtype, n, 1, 0, data);
   array->data = data;
   array->dtype = dtype;
   array->quant = NULL;

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "eval/lpt-code-loops.h"
 #include "eval/lpt-convert-bounds.h"
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
@@ -70,9 +71,11 @@ to_integer (LptCall *call,
     {
       const gint64 *x = lpt_call_i64 (call, 0, error);
 
-      for (i = 0; x != NULL && i < count; i++)
-        y[i] = lpt_wrap (x[i], dtype);
-      return x != NULL;
+      if (x == NULL)
+        return FALSE;
+      memcpy (y, x, (gsize) count * sizeof *y);
+      lpt_wrap_words (y, count, dtype);
+      return TRUE;
     }
   else
     {
