@@ -154,6 +154,8 @@ lpt_call_is_i64 (const LptCall *call, guint i)
 {
   return lpt_call_has (call, i) && call->in[i].dtype == LPT_DTYPE_I64;
 }
+/* All outputs are plain integers, for which codes that stand for themselves count as the integers that they are. */
+gboolean      lpt_call_makes_plain (const LptCall *call);
 /* Puts plain integers in the place of codes that stand for themselves, for an op on such: call->in is another array from
  * here on, in scratch memory. */
 gboolean      lpt_call_read_plain (LptCall *call, GError **error);

@@ -17,8 +17,8 @@
 #include "eval/lpt-code-loops.h"
 #include "ir/lpt-quant-plain.h"
 
-static gboolean
-makes_plain (const LptCall *call)
+gboolean
+lpt_call_makes_plain (const LptCall *call)
 {
   if ((call->node->flags & LPT_NODE_RELAXED) != 0 || (call->node->info->flags & LPT_OP_F_SHAPE) != 0 ||
       call->n_out == 0 || lpt_node_n_bodies (call->node) > 0)
@@ -59,7 +59,7 @@ lpt_call_read_plain (LptCall  *call,
   LptArray *in = call->in;
   gboolean any = FALSE;
 
-  if (!makes_plain (call))
+  if (!lpt_call_makes_plain (call))
     return TRUE;
   for (guint i = 0; i < call->n_in; i++)
     any |= lpt_call_has (call, i) && in[i].quant != NULL && lpt_quant_is_plain (in[i].quant);

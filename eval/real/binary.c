@@ -10,56 +10,25 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-words.h"
 #include "ir/scalar/lpt-binary-funcs.h"
-#include "ir/scalar/lpt-binary.h"
 #include "ir/scalar/lpt-loop.h"
 
-typedef void (*Row) (gconstpointer x, gint64 sx, gconstpointer y, gint64 sy, gpointer z, gint64 n);
-
-/* The usual steps get loops of their own, which the compiler vectorises. */
-#define ROW(name, IN, OUT, expression) \
-static void \
-name (gconstpointer px, gint64 sx, gconstpointer py, gint64 sy, gpointer pz, gint64 n) \
-{ \
-  const IN *x = px, *y = py; \
-  OUT *z = pz; \
-  gint64 i; \
-\
-  if (sx == 1 && sy == 1) \
-    for (i = 0; i < n; i++) { IN a = x[i], b = y[i]; z[i] = expression; } \
-  else if (sx == 1 && sy == 0) \
-    for (i = 0; i < n; i++) { IN a = x[i], b = y[0]; z[i] = expression; } \
-  else \
-    for (i = 0; i < n; i++) { IN a = x[i * sx], b = y[i * sy]; z[i] = expression; } \
-}
-
-#define DEFINE(ENUM, real, integer) \
-  ROW (real_##ENUM, float, float, real) \
-  ROW (int_##ENUM, gint64, gint64, integer)
+#define DEFINE(ENUM, real, integer) LPT_BINARY_ROW (real_##ENUM, float, float, real)
 LPT_BINARY_ARITHMETIC (DEFINE)
 #undef DEFINE
-#define DEFINE(ENUM, expression) \
-  ROW (real_##ENUM, float, gint64, expression) \
-  ROW (int_##ENUM, gint64, gint64, expression)
+#define DEFINE(ENUM, expression) LPT_BINARY_ROW (real_##ENUM, float, gint64, expression)
 LPT_BINARY_COMPARISONS (DEFINE)
 #undef DEFINE
-#define DEFINE(ENUM, expression) ROW (int_##ENUM, gint64, gint64, expression)
-LPT_BINARY_INTEGERS (DEFINE)
-#undef DEFINE
-ROW (int_divide_trunc, gint64, gint64, lpt_div_trunc (a, b))
 
-static Row
-find_row (LptOp    op,
-          gboolean integer)
+static LptBinaryRow
+real_row (LptOp op)
 {
   switch ((guint) op)
     {
-#define CASE(ENUM, ...) case LPT_OP_##ENUM: return integer ? int_##ENUM : real_##ENUM;
+#define CASE(ENUM, ...) case LPT_OP_##ENUM: return real_##ENUM;
     LPT_BINARY_ARITHMETIC (CASE)
     LPT_BINARY_COMPARISONS (CASE)
-#undef CASE
-#define CASE(ENUM, ...) case LPT_OP_##ENUM: return int_##ENUM;
-    LPT_BINARY_INTEGERS (CASE)
 #undef CASE
     default: g_assert_not_reached ();
     }
@@ -74,7 +43,7 @@ typedef struct
 } Operands;
 
 static void
-run_loop (Row             row,
+run_loop (LptBinaryRow    row,
           const LptShape *shape,
           gint64        (*strides)[LPT_MAX_RANK],
           const Operands *o)
@@ -131,14 +100,11 @@ lpt_run_binary (LptCall *call,
   const LptShape *shape = &call->out[0].shape;
   LptShape b = op == LPT_OP_PRELU ? slope_shape (shape, &call->in[1].shape) : call->in[1].shape;
   gboolean compares = (call->node->info->flags & LPT_OP_F_COMPUTE) == 0;
-  gboolean logical = lpt_binary_is_of_integers (op);
-  gboolean wraps = (!compares || (call->node->info->flags & LPT_OP_F_BITS) != 0) && lpt_call_wraps (call);
-  gboolean integer = logical || wraps || (lpt_call_is_i64 (call, 0) && lpt_call_is_i64 (call, 1) &&
-                                          (compares || call->out[0].dtype == LPT_DTYPE_I64));
+  LptWordsOp words;
+  const gboolean integer = lpt_words_of_binary (call, &words);
   gint64 strides[3][LPT_MAX_RANK];
   gconstpointer x, y;
   gpointer z;
-  Row row;
 
   if ((call->node->info->flags & LPT_OP_F_SHIFTED) != 0 && LPT_ATTRS (call->node, LptBinaryAttrs)->shift.n > 0)
     {
@@ -158,12 +124,10 @@ lpt_run_binary (LptCall *call,
   if (z == NULL || (integer && !check_divisors (op, y, lpt_array_count (&call->in[1]), error)))
     return FALSE;
 
-  row = find_row (op, integer);
-  if (op == LPT_OP_DIVIDE && wraps && !LPT_ATTRS (call->node, LptDivideAttrs)->pythondiv)
-    row = int_divide_trunc;
-  run_loop (row, shape, strides, &(Operands) { x, y, z, integer ? sizeof (gint64) : sizeof (float),
-                                               integer || compares ? sizeof (gint64) : sizeof (float) });
-  if (wraps)
+  run_loop (integer ? words.binary : real_row (op), shape, strides,
+            &(Operands) { x, y, z, integer ? sizeof (gint64) : sizeof (float),
+                          integer || compares ? sizeof (gint64) : sizeof (float) });
+  if (integer && words.wraps)
     lpt_call_wrap (call, z, lpt_array_count (&call->out[0]));
 
   return TRUE;
@@ -199,16 +163,18 @@ lpt_run_select (LptCall *call,
       return FALSE;
   lpt_shape_strides (shape, strides[3]);
   for (lpt_loop_init (&loop, shape, 4, strides); !loop.done; lpt_loop_next (&loop))
-    for (i = 0; i < loop.inner; i++)
-      {
-        guint which = c[loop.offset[0] + i * loop.step[0]] ? 0 : 1;
-        gint64 from = loop.offset[1 + which] + i * loop.step[1 + which], to = loop.offset[3] + i * loop.step[3];
+    if (integer)
+      lpt_word_select ((const gint64 *[]) { c + loop.offset[0], (const gint64 *) v[0] + loop.offset[1],
+                                            (const gint64 *) v[1] + loop.offset[2] },
+                       loop.step, loop.inner, (gint64 *) z + loop.offset[3]);
+    else
+      for (i = 0; i < loop.inner; i++)
+        {
+          guint which = c[loop.offset[0] + i * loop.step[0]] ? 0 : 1;
 
-        if (integer)
-          ((gint64 *) z)[to] = ((const gint64 *) v[which])[from];
-        else
-          ((float *) z)[to] = ((const float *) v[which])[from];
-      }
+          ((float *) z)[loop.offset[3] + i * loop.step[3]] =
+              ((const float *) v[which])[loop.offset[1 + which] + i * loop.step[1 + which]];
+        }
 
   return TRUE;
 }

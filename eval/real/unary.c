@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-words.h"
 #include "ir/scalar/lpt-unary.h"
 #include "ir/lpt-clamp.h"
 #include "ir/lpt-unary-attrs.h"
@@ -65,26 +66,19 @@ get_parameters (LptCall *call,
 
 /* A function that keeps integers, on those. */
 static gboolean
-run_i64 (LptCall *call,
-         gint64   count,
-         GError **error)
+run_words (LptCall          *call,
+           const LptWordsOp *words,
+           gint64            count,
+           GError          **error)
 {
   const gint64 *x = lpt_call_whole (call, 0, error);
   gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
-  gint64 i, low, high;
 
   if (y == NULL)
     return FALSE;
-  if (call->node->op == LPT_OP_CLAMP)
-    {
-      lpt_clamp_bounds_i64 (call->node, call->out[0].declared, &low, &high);
-      for (i = 0; i < count; i++)
-        y[i] = MIN (MAX (x[i], low), high);
-      return TRUE;
-    }
-  for (i = 0; i < count; i++)
-    lpt_unary_i64 (call->node->op, x[i], &y[i]);
-  lpt_call_wrap (call, y, count);
+  lpt_words_run (words, (const gint64 *[]) { x }, (gint64[]) { 1 }, count, y);
+  if (words->wraps)
+    lpt_call_wrap (call, y, count);
 
   return TRUE;
 }
@@ -98,19 +92,15 @@ lpt_run_unary (LptCall *call,
   double p[LPT_UNARY_MAX_PARAMETERS];
   gint64 i, count = lpt_array_count (&call->out[0]);
   LptFloatMap map;
+  LptWordsOp words;
   const float *x;
   float *y;
 
   if (!get_parameters (call, p, error))
     return FALSE;
 
-  if (lpt_call_wraps (call))
-    {
-      gint64 trial;
-
-      if (count == 0 || op == LPT_OP_CLAMP || lpt_unary_i64 (op, 0, &trial))
-        return run_i64 (call, count, error);
-    }
+  if (lpt_words_of_unary (call, &words))
+    return run_words (call, &words, count, error);
 
   x = lpt_call_f32 (call, 0, error);
   y = x != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
@@ -157,38 +147,17 @@ lpt_run_classify (LptCall *call,
 }
 
 gboolean
-lpt_run_logical_not (LptCall *call,
-                     GError **error)
+lpt_run_not (LptCall *call,
+             GError **error)
 {
   const gint64 *x = lpt_call_i64 (call, 0, error);
   gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
-  gint64 i, count = lpt_array_count (&call->out[0]);
+  LptWordsOp words;
 
   if (y == NULL)
     return FALSE;
-  for (i = 0; i < count; i++)
-    y[i] = !x[i];
-
-  return TRUE;
-}
-
-gboolean
-lpt_run_bitwise_not (LptCall *call,
-                     GError **error)
-{
-  LptDType declared = call->in[0].declared;
-  const gint64 *x = lpt_call_i64 (call, 0, error);
-  gint64 *y = x != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
-  gint64 i, count = lpt_array_count (&call->out[0]);
-  guint bits = lpt_dtype_bits (declared);
-  /* Unsigned types keep the bits of their width; a boolean is inverted as one. */
-  gint64 mask = declared == LPT_DTYPE_BOOL ? 1
-                : lpt_dtype_kind (declared) == LPT_KIND_UINT && bits < 64 ? ((gint64) 1 << bits) - 1 : -1;
-
-  if (y == NULL)
-    return FALSE;
-  for (i = 0; i < count; i++)
-    y[i] = ~x[i] & mask;
+  lpt_words_of_not (call, &words);
+  lpt_words_run (&words, (const gint64 *[]) { x }, (gint64[]) { 1 }, lpt_array_count (&call->out[0]), y);
 
   return TRUE;
 }

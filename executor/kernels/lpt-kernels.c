@@ -25,5 +25,6 @@ lpt_kernels_for (LptCpu cpu)
     .lstm = lpt_lstm_kernel (cpu),
     .linear = lpt_linear_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
+    .whole = lpt_whole_kernel (cpu),
   };
 }

@@ -20,6 +20,7 @@
 #include "executor/kernels/split16/split16.h"
 #include "executor/kernels/svdf/svdf.h"
 #include "executor/kernels/transpose/transpose.h"
+#include "executor/kernels/whole/whole.h"
 #include "executor/kernels/winograd/winograd.h"
 
 typedef struct {
@@ -40,6 +41,7 @@ typedef struct {
   const LptSvdfKernel      *svdf;
   const LptLstmKernel      *lstm;
   const LptLinearKernel    *linear;      /* linear attention */
+  const LptWholeKernel     *whole;       /* plain integers */
 } LptKernels;
 
 LptKernels lpt_kernels_for (LptCpu cpu);

@@ -1,6 +1,8 @@
-/* convert-types.c - Convert between real numbers and 64-bit words, which hold integers of 32 and 64 bits and truth
+/* convert-types.c - Convert between real numbers, 64-bit words, which hold integers of 32 and 64 bits and truth, and
+ * integers of 8 and 16 bits, which are held as f32
  *
- *   real to integer     truncated, then saturated; NaN is 0
+ *   real to integer     truncated, then saturated; NaN is 0. To 8 and 16 bits what is an integer up to the error of f32
+ *                       counts as it, and behind a FakeQuantize to the nearest (eval/real/convert.c)
  *   to boolean          x != 0
  *   integer to integer  the bits of the type
  *   to real             through double, rounded once more to the type
@@ -8,13 +10,15 @@
  * Real numbers to f32 or f64, and rounded ones to their type, are the same under another name
  * (lpt_program_keeps_reals()).
  *
- * Not: to 8 and 16 bits, which depends on what stands in front (eval/real/convert.c), to the smaller floats, codes.
+ * Not: to less than 8 bits, to the smaller floats; codes but those that stand for themselves, to integers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "eval/lpt-code-loops.h"
 #include "eval/lpt-convert-bounds.h"
 #include "executor/operators/lpt-operators.h"
+#include "ir/lpt-quant-plain.h"
 
 gboolean
 lpt_rounding_map (LptDType     dtype,
@@ -28,23 +32,27 @@ lpt_rounding_map (LptDType     dtype,
 /* Elements of a task. */
 #define TASK 16384
 
-typedef struct
+typedef struct _Convert Convert;
+
+struct _Convert
 {
-  void   (*some) (gconstpointer in, gpointer out, gsize n, LptDType dtype);
+  void   (*some) (const Convert *c, gconstpointer in, gpointer out, gsize n);
+  const LptWholeKernel *whole;
   const LptFloatKernel *rounds;        /* NULL, or what rounds numbers to @dtype */
   LptFloatMap           map;
   gsize    count, in_size, out_size;
-  LptDType dtype;                      /* of the result, as declared */
-} Convert;
+  LptDType from, dtype;                /* storage of the data; type of the result, as declared */
+  float    slack;                      /* to the nearest integer, of those that are held as f32 */
+};
 
 static void
-reals_to_words (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
+reals_to_words (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
 {
+  const double low = lpt_convert_low (c->dtype), high = lpt_convert_high (c->dtype);
   const float *x = in;
-  const double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
   gint64 *y = out;
   gsize i;
 
@@ -58,10 +66,19 @@ reals_to_words (gconstpointer in,
 }
 
 static void
-reals_to_truth (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
+reals_to_i32 (const Convert *c,
+              gconstpointer  in,
+              gpointer       out,
+              gsize          n)
+{
+  c->whole->cut (n, in, out);
+}
+
+static void
+reals_to_truth (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
 {
   const float *x = in;
   gint64 *y = out;
@@ -72,10 +89,10 @@ reals_to_truth (gconstpointer in,
 }
 
 static void
-words_to_truth (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
+words_to_truth (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
 {
   const gint64 *x = in;
   gint64 *y = out;
@@ -86,28 +103,38 @@ words_to_truth (gconstpointer in,
 }
 
 static void
-words_to_words (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
+words_to_words (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
 {
   const gint64 *x = in;
   gint64 *y = out;
   gsize i;
 
-  for (i = 0; i < n && dtype == LPT_DTYPE_I32; i++)
+  for (i = 0; i < n && c->dtype == LPT_DTYPE_I32; i++)
     y[i] = (gint32) (guint32) (guint64) x[i];
-  for (i = 0; i < n && dtype == LPT_DTYPE_U32; i++)
+  for (i = 0; i < n && c->dtype == LPT_DTYPE_U32; i++)
     y[i] = (guint32) (guint64) x[i];
-  for (i = 0; i < n && lpt_dtype_bits (dtype) == 64; i++)
+  for (i = 0; i < n && lpt_dtype_bits (c->dtype) == 64; i++)
     y[i] = x[i];
 }
 
 static void
-words_to_reals (gconstpointer in,
-                gpointer      out,
-                gsize         n,
-                LptDType      dtype)
+codes_to_words (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
+{
+  lpt_codes_to_words (in, c->from, (gint64) n, out);
+  lpt_wrap_words (out, (gint64) n, c->dtype);
+}
+
+static void
+words_to_reals (const Convert *c,
+                gconstpointer  in,
+                gpointer       out,
+                gsize          n)
 {
   const gint64 *x = in;
   float *y = out;
@@ -115,6 +142,75 @@ words_to_reals (gconstpointer in,
 
   for (i = 0; i < n; i++)
     y[i] = (float) (double) x[i];
+}
+
+/* --- integers held as f32 --- */
+
+/* The lowest bits of x, by a mask and the sign that goes up through the bits above it. */
+static inline gint32
+few_bits (guint32 x,
+          guint32 mask,
+          guint32 sign)
+{
+  return (gint32) (((x & mask) ^ sign) - sign);
+}
+
+#define FEW_BITS(dtype) \
+  const guint32 mask = (1u << lpt_dtype_bits (dtype)) - 1; \
+  const guint32 sign = lpt_dtype_kind (dtype) == LPT_KIND_SINT ? (mask >> 1) + 1 : 0
+
+static void
+words_to_held (const Convert *c,
+               gconstpointer  in,
+               gpointer       out,
+               gsize          n)
+{
+  FEW_BITS (c->dtype);
+  const gint64 *x = in;
+  float *y = out;
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    y[i] = (float) few_bits ((guint32) (guint64) x[i], mask, sign);
+}
+
+static void
+held_to_held (const Convert *c,
+              gconstpointer  in,
+              gpointer       out,
+              gsize          n)
+{
+  FEW_BITS (c->dtype);
+  const float *x = in;
+  float *y = out;
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    y[i] = (float) few_bits ((guint32) (gint32) x[i], mask, sign);
+}
+
+static void
+held_to_words (const Convert *c,
+               gconstpointer  in,
+               gpointer       out,
+               gsize          n)
+{
+  const float *x = in;
+  gint64 *y = out;
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    y[i] = (gint32) x[i];
+  lpt_wrap_words (y, (gint64) n, c->dtype);
+}
+
+static void
+reals_to_held (const Convert *c,
+               gconstpointer  in,
+               gpointer       out,
+               gsize          n)
+{
+  c->whole->cut_near (n, in, (float) lpt_convert_low (c->dtype), (float) lpt_convert_high (c->dtype), c->slack, out);
 }
 
 static void
@@ -129,28 +225,66 @@ convert_run (const LptProgramOp *op,
   gpointer out = data->out + first * c->out_size;
 
   if (c->some != NULL)
-    c->some (in, out, n, c->dtype);
+    c->some (c, in, out, n);
   /* Words come first as plain floats, which stand where they are rounded. */
   if (c->rounds != NULL)
     c->rounds->map (c->map, n, c->some != NULL ? out : in, out);
 }
 
+/* How near an integer of @op's type counts as it. */
+static float
+slack_of (const LptProgramOp *op)
+{
+  const LptDType dtype = op->out[0]->array.declared;
+  const LptNode *source = lpt_node_src (op->node, 0);
+
+  return source != NULL && source->op == LPT_OP_FAKE_QUANTIZE
+             ? 0.5f : (float) ((lpt_convert_high (dtype) - lpt_convert_low (dtype)) / (1 << 22));
+}
+
+/* To integers of 8 and 16 bits. */
+static gboolean
+choose_held (const LptProgramOp *op,
+             Convert            *c)
+{
+  const LptArray *in = &op->in[0]->array;
+
+  c->slack = slack_of (op);
+  if (in->dtype == LPT_DTYPE_I64)
+    c->some = words_to_held;
+  else
+    c->some = lpt_dtype_is_real (in->declared) ? reals_to_held : held_to_held;
+
+  return lpt_dtype_bits (op->out[0]->array.declared) >= 8;
+}
+
 /* FALSE: there is nothing for these types. */
 static gboolean
-choose (const LptProgram *program,
-        const LptArray   *in,
-        const LptArray   *out,
-        Convert          *c)
+choose (const LptProgram   *program,
+        const LptProgramOp *op,
+        Convert            *c)
 {
+  const LptArray *in = &op->in[0]->array, *out = &op->out[0]->array;
   const LptDType to = out->declared;
-  const gboolean words = in->dtype == LPT_DTYPE_I64;
+  const gboolean words = in->dtype == LPT_DTYPE_I64, held = !words && !lpt_dtype_is_real (in->declared);
 
+  if (in->quant != NULL && out->dtype == LPT_DTYPE_I64 && to != LPT_DTYPE_BOOL && lpt_quant_is_plain (in->quant) &&
+      (op->node->flags & LPT_NODE_RELAXED) == 0)
+    {
+      c->some = codes_to_words;
+      return TRUE;
+    }
   if (in->quant != NULL || out->quant != NULL || (!words && in->dtype != LPT_DTYPE_F32))
+    return FALSE;
+  /* OpenVINO's of few bits may have fractions (lpt_call_is_wide()). */
+  if (held && lpt_dtype_is_integer (to) && op->node->graph->ir_version != 0)
     return FALSE;
   if (out->dtype == LPT_DTYPE_I64 && to == LPT_DTYPE_BOOL)
     c->some = words ? words_to_truth : reals_to_truth;
-  else if (out->dtype == LPT_DTYPE_I64 && (words || lpt_dtype_is_real (in->declared)))
-    c->some = words ? words_to_words : reals_to_words;
+  else if (out->dtype == LPT_DTYPE_I64)
+    c->some = words ? words_to_words : held ? held_to_words : to == LPT_DTYPE_I32 ? reals_to_i32 : reals_to_words;
+  else if (out->dtype == LPT_DTYPE_F32 && lpt_dtype_is_integer (to))
+    return choose_held (op, c);
   else if (out->dtype == LPT_DTYPE_F32 && lpt_rounding_map (to, &c->map))
     {
       c->some = words ? words_to_reals : NULL;
@@ -168,7 +302,7 @@ lpt_prepare_convert_types (LptProgram   *program,
 {
   const LptArray *in = &op->in[0]->array, *out = &op->out[0]->array;
   Convert c = { .in_size = lpt_storage_size (in->dtype), .out_size = lpt_storage_size (out->dtype),
-                .dtype = out->declared };
+                .whole = program->kernels.whole, .from = in->dtype, .dtype = out->declared };
   LptValueLayout layout = LPT_LAYOUT_TYPED;
 
   if (!lpt_shape_is_static (&in->shape) || !lpt_shape_is_static (&out->shape))
@@ -177,7 +311,7 @@ lpt_prepare_convert_types (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (lpt_program_renames (op, op->in[0]->layout))
     return FALSE;
-  if (!choose (program, in, out, &c))
+  if (!choose (program, op, &c))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (c.some == NULL && op->in[0]->layout == LPT_LAYOUT_WORDS_LAST)
     layout = LPT_LAYOUT_WORDS_LAST;

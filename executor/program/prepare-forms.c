@@ -91,7 +91,7 @@ prepare (LptProgram   *program,
   if (op->table != NULL)
     return lpt_prepare_table (program, op);
   if (op->integer == NULL)
-    return prepare_by_row (program, op) ||
+    return prepare_by_row (program, op) || lpt_prepare_words (program, op) ||
            (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) ||
                       lpt_prepare_move (program, op)));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))

@@ -8,6 +8,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/scalar/lpt-unary.h"
+#include "ir/scalar/lpt-unary-words.h"
 
 static inline double
 sigmoid (double x)
@@ -102,17 +103,6 @@ gelu (double x,
   X (ABS, 0, 0, ABS) \
   X (NEGATIVE, 0, 0, NEGATIVE)
 
-/* Those that integers have, as ENUM and expression of x. */
-#define INTEGER_FUNCTIONS(X) \
-  X (ABS, x < 0 ? (gint64) (0 - (guint64) x) : x) \
-  X (NEGATIVE, (gint64) (0 - (guint64) x)) \
-  X (RELU, MAX (x, 0)) \
-  X (SIGN, (x > 0) - (x < 0)) \
-  X (LOGICAL_NOT, x == 0) \
-  X (FLOOR, x) \
-  X (CEILING, x) \
-  X (ROUND, x)
-
 #define DEFINE(ENUM, n, expression) \
   static double unary_##ENUM (double x, const double *p) { return expression; }
 UNARY_FUNCTIONS (DEFINE)
@@ -138,7 +128,7 @@ lpt_unary_i64 (LptOp   op,
   switch ((guint) op)
     {
 #define ROW(ENUM, expression) case LPT_OP_##ENUM: *y = expression; return TRUE;
-    INTEGER_FUNCTIONS (ROW)
+    LPT_UNARY_WORDS (ROW)
 #undef ROW
     default: return FALSE;
     }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "executor/lpt-plan.h"
 #include "fast-case.h"
 
 static const LptDType types[] =
@@ -37,6 +38,19 @@ tensor_of (LptDType        dtype,
 }
 
 static void
+assert_has_kernels (LptGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
+  g_autofree char *program = NULL;
+
+  g_assert_no_error (error);
+  program = lpt_plan_to_text (plan, 0);
+  if (strstr (program, "reference") != NULL)
+    g_error ("%s", program);
+}
+
+static void
 test_types (void)
 {
   guint from, to;
@@ -52,9 +66,38 @@ test_types (void)
         g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
         const LptShape shape = { .rank = 3, .dims = { 3, 11, 601 } };
 
+        assert_has_kernels (graph);
         g_ptr_array_add (inputs, tensor_of (types[from], &shape));
         fast_case_compare_inputs (graph, inputs);
       }
+}
+
+/* Sums of codes that stand for themselves, of more bits than float32 has, and what rounds in front of 8 bits. */
+static void
+test_fronts (void)
+{
+  static const char *const texts[] =
+  {
+    "graph {lowered=true}\n%x = Parameter : u8[30,700] q{scale=1}\n%u = Parameter : i8[700,41] q{scale=1}\n"
+    "%m = MatMul(%x, %u) #{relaxed} : i32[30,41] q{scale=1}\n%y = Convert(%m) {destination_type=i64} : i64[30,41]\n"
+    "Result(%y)\n",
+    "%x = Parameter : f32[9,200]\n%a = Const {-2} : f32[]\n%b = Const {2} : f32[]\n%c = Const {0} : f32[]\n"
+    "%d = Const {255} : f32[]\n%f = FakeQuantize(%x, %a, %b, %c, %d) {levels=256} : f32[9,200]\n"
+    "%y = Convert(%f) {destination_type=u8} : u8[9,200]\nResult(%y)\n",
+    "%x = Parameter : f32[9,200]\n%a = Const {100.3} : f32[]\n%f = Multiply(%x, %a) : f32[9,200]\n"
+    "%y = Convert(%f) {destination_type=i8} : i8[9,200]\nResult(%y)\n",
+  };
+  guint k;
+
+  for (k = 0; k < G_N_ELEMENTS (texts); k++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (LptGraph) graph = lpt_graph_from_text (texts[k], -1, "fronts", &error);
+
+      g_assert_no_error (error);
+      assert_has_kernels (graph);
+      fast_case_compare (graph, -3, 3);
+    }
 }
 
 int
@@ -62,6 +105,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast/convert/types", test_types);
+  g_test_add_func ("/fast/convert/fronts", test_fronts);
 
   return g_test_run ();
 }
