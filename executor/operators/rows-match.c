@@ -242,7 +242,7 @@ begin (LptRowsMatch  *m,
   *m = (LptRowsMatch) { .n_runs = 1 };
   if (!lpt_rows_read_op (last, &m->runs[0]) || m->runs[0].kind == LPT_RUN_RENAME || m->runs[0].kind == LPT_RUN_REDUCE)
     return FALSE;
-  if (m->runs[0].truth)
+  if (last->out[0]->array.dtype == LPT_DTYPE_I64)
     m->runs[0].layout = LPT_ROWS_PLAIN;      /* words are row-major */
   if (layout != LPT_ROWS_ANY && m->runs[0].layout != LPT_ROWS_ANY && m->runs[0].layout != layout)
     return FALSE;
@@ -364,7 +364,7 @@ choose_layout (LptRowsMatch   *m,
 static gboolean
 is_of_another (const LptRun *run)
 {
-  return run->kind == LPT_RUN_QUANTIZE || run->kind == LPT_RUN_DEQUANTIZE || run->kind == LPT_RUN_WORDS ||
+  return run->whole || run->kind == LPT_RUN_QUANTIZE || run->kind == LPT_RUN_DEQUANTIZE || run->kind == LPT_RUN_WORDS ||
          run->op->node->op == LPT_OP_CONVERT || run->op->node->op == LPT_OP_CONVERT_LIKE;
 }
 

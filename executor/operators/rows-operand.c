@@ -1,7 +1,8 @@
 /* rows-operand.c - where the elements of an operand of a program of rows are read
  *
- * Those that do not lie one behind the other as the tile's do, as they broadcast, and masks of words, are copied into a
- * scratch register first: kernels then take a tile of short rows in one call.
+ * Those that do not lie one behind the other as the tile's do, as they broadcast, and words, which registers hold as
+ * truth or integers of 32 bits, are copied into a scratch register first: kernels then take a tile of short rows in
+ * one call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -93,13 +94,15 @@ lpt_rows_mask_at (const LptRowsTile *t,
   const gint64 *words;
   gsize k;
 
-  if (!o->mask)
+  if (!o->mask && !o->words)
     return lpt_rows_row_at (t, o, row);
   words = (const gint64 *) (gconstpointer) t->data->in[o->index] +
           (o->whole ? (gint64) (row * t->p->cols + t->col) : begin_of (t, o, row));
   if (!o->whole && o->step == 0)
     n = 1;
-  for (k = 0; k < n; k++)
+  if (o->words)
+    t->p->kernels.whole->narrow (n, words, (gint32 *) (gpointer) made);
+  for (k = 0; k < n && o->mask; k++)
     made[k] = truth_of (words[k]);
 
   return made;
@@ -147,6 +150,21 @@ copy_masks (const gint64 *x,
         out[c] = truth_of (x[0]);
 }
 
+static void
+copy_words (const gint64 *x,
+            gint64        stride,
+            gsize         step,
+            gsize         rows,
+            gsize         cols,
+            gint32       *out)
+{
+  gsize row, c;
+
+  for (row = 0; row < rows; row++, out += cols, x += stride)
+    for (c = 0; c < cols; c++)
+      out[c] = (gint32) (guint32) (guint64) x[c * step];
+}
+
 const float *
 lpt_rows_spread (const LptRowsTile *t,
                  const LptRunForm  *run,
@@ -172,6 +190,9 @@ lpt_rows_spread (const LptRowsTile *t,
       if (o->mask)
         copy_masks ((const gint64 *) (gconstpointer) t->data->in[o->index] + begin_of (t, o, row), o->strides[d],
                     o->step, rows, t->cols, out);
+      else if (o->words)
+        copy_words ((const gint64 *) (gconstpointer) t->data->in[o->index] + begin_of (t, o, row), o->strides[d],
+                    o->step, rows, t->cols, (gint32 *) (gpointer) out);
       else
         copy_rows (lpt_rows_row_at (t, o, row), o->strides[d], o->step, rows, t->cols, out);
     }

@@ -25,6 +25,34 @@ step_of (const LptRunForm    *run,
   return run->run.narrow ? o->narrow : o->whole || o->step;
 }
 
+/* Of two integers, or of one. */
+static void
+run_integers (const LptRowsTile *t,
+              const LptRun      *run,
+              gsize              n,
+              const float *const *x,
+              const gsize       *step,
+              float             *out)
+{
+  const LptWholeKernel *kernel = t->p->kernels.whole;
+  const gint32 *a = (const gint32 *) (gconstpointer) x[0], *b = (const gint32 *) (gconstpointer) x[1];
+  gint32 *made = (gint32 *) (gpointer) out;
+
+  if (run->truth)
+    kernel->compare (run->integer, n, a, step[0], b, step[1], out);
+  else if (run->n > 1)
+    kernel->binary (run->integer, n, a, step[0], b, step[1], made);
+  else if (run->bounded)
+    {
+      kernel->binary (LPT_WHOLE_MAXIMUM, n, a, 1, &run->bounds[0], 0, made);
+      kernel->binary (LPT_WHOLE_MINIMUM, n, made, 1, &run->bounds[1], 0, made);
+    }
+  else if (run->magnitude)
+    kernel->magnitude (n, a, made);
+  else
+    kernel->negative (n, a, made);
+}
+
 /* Runs of several operands. */
 static void
 run_several (const LptRowsTile *t,
@@ -51,6 +79,8 @@ run_several (const LptRowsTile *t,
         }
       if (run->run.kind == LPT_RUN_BINARY)
         kernel->binary (run->run.binary, n, x[0], step[0], x[1], step[1], out);
+      else if (run->run.kind == LPT_RUN_WHOLE)
+        run_integers (t, &run->run, n, x, step, out);
       else
         kernel->select (n, x[0], step[0], x[1], step[1], x[2], step[2], out);
     }
@@ -102,15 +132,17 @@ run_levels (const LptRowsTile       *t,
     t->p->kernels.floats->levels (&form->levels[row / form->level_rows % form->n_levels], cols, x, out);
 }
 
-/* Truth becomes words, which are not placed before as a run reads them. */
+/* Truth and integers become words, which are not placed before as a run reads them. */
 static void
-store_truth (const LptRowsTile *t)
+store_words (const LptRowsTile *t)
 {
   const float *made = (const float *) (gconstpointer) lpt_rows_register (t, t->p->made);
   gint64 *out = (gint64 *) (gpointer) t->data->out + t->row * t->p->cols + t->col;
   gsize i;
 
-  for (i = 0; i < t->rows * t->cols; i++)
+  if (t->p->whole)
+    t->p->kernels.whole->widen (t->rows * t->cols, (const gint32 *) (gconstpointer) made, out);
+  for (i = 0; i < t->rows * t->cols && t->p->truth; i++)
     out[i] = (gint64) made[i];
 }
 
@@ -131,8 +163,9 @@ run_tile (const LptRowsTile *t)
       const LptRunOperand *x = &form->in[0];
       gpointer out = form->out != LPT_ROWS_RESULT ? lpt_rows_register (t, form->out)
                                                    : t->data->out + (t->row * p->cols + t->col) * p->result_size;
-      const float *real = run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT ? NULL
-                          : x->mask ? lpt_rows_mask_at (t, form, 0, t->row, n)
+      const gboolean several = run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT || run->kind == LPT_RUN_WHOLE;
+      const float *real = several ? NULL
+                          : x->mask || x->words ? lpt_rows_mask_at (t, form, 0, t->row, n)
                           : x->narrow ? lpt_rows_narrow_at (t, x, t->row) : lpt_rows_whole_at (t, x, sizeof (float));
       gsize column = run->by_column ? t->col : 0;
       gsize rows = run->by_column && !form->repeated ? t->rows : 1, cols = n / rows;
@@ -141,6 +174,7 @@ run_tile (const LptRowsTile *t)
         {
         case LPT_RUN_BINARY:
         case LPT_RUN_SELECT:
+        case LPT_RUN_WHOLE:
           run_several (t, form, out);
           break;
         case LPT_RUN_NOT:
@@ -208,7 +242,7 @@ lpt_rows_run (const LptProgramOp *op,
                         MIN (p->tile_cols, p->cols - col) };
 
       run_tile (&t);
-      if (p->truth)
-        store_truth (&t);
+      if (p->truth || p->whole)
+        store_words (&t);
     }
 }

@@ -304,16 +304,15 @@ number_run (const LptProgramOp *op,
          lpt_rows_read_op (op->in[0]->def, &before) && before.truth;
 }
 
-/* Does @mask come from a comparison of the same shape that has no other reader? It will be part of the program. */
-static gboolean
-is_compared (const LptProgramValue *mask,
+gboolean
+lpt_rows_is_compared (const LptProgramValue *mask,
              const LptShape        *shape)
 {
-  LptRun run;
+  LptRun run = { .n = 0 };
 
   return mask->kind == LPT_STORAGE_DYNAMIC && mask->def != NULL && mask->def->fused_into == NULL &&
          lpt_program_n_uses (mask) == 1 && lpt_shape_equal (&mask->array.shape, shape) &&
-         compare_run (mask->def, &run);
+         (lpt_rows_read_whole (mask->def, &run) ? run.truth : compare_run (mask->def, &run));
 }
 
 /* A mask, constant or 64-bit words, between real values. */
@@ -325,7 +324,7 @@ select_run (const LptProgramOp *op,
 
   run->kind = LPT_RUN_SELECT;
   run->n = 3;
-  if (mask->kind != LPT_STORAGE_CONST && !is_compared (mask, &op->out[0]->array.shape))
+  if (mask->kind != LPT_STORAGE_CONST && !lpt_rows_is_compared (mask, &op->out[0]->array.shape))
     run->layout = LPT_ROWS_PLAIN;
 
   return op->n_in == 3 && mask->array.dtype == LPT_DTYPE_I64 && lpt_shape_is_static (&mask->array.shape) &&
@@ -414,6 +413,8 @@ lpt_rows_read_op (LptProgramOp *op,
     return FALSE;
   if (op->integer != NULL || op->node->op == LPT_OP_REINTERPRET)
     return op->in[0]->kind != LPT_STORAGE_CONST && convert_run (op, run);
+  if (lpt_rows_read_whole (op, run))
+    return TRUE;
   if (op->node->op == LPT_OP_SELECT)
     return select_run (op, run);
   if (op->out[0]->array.dtype == LPT_DTYPE_I64)

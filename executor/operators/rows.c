@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "eval/lpt-code-loops.h"
 #include "executor/operators/rows.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -67,15 +68,18 @@ input_of (LptRows         *p,
   return i;
 }
 
-/* A mask as 0 and 1. */
+/* A mask as 0 and 1; integers as those of 32 bits. */
 static void
 copy_constant (const LptArray *array,
                gsize           n,
+               gboolean        words,
                float          *to)
 {
   gsize i;
 
-  if (array->dtype != LPT_DTYPE_I64)
+  if (words)
+    lpt_words_to_codes (array->data, (gint64) n, LPT_DTYPE_I32, to);
+  else if (array->dtype != LPT_DTYPE_I64)
     memcpy (to, array->data, n * sizeof *to);
   else
     for (i = 0; i < n; i++)
@@ -92,6 +96,7 @@ read_operand (LptRows            *p,
 {
   LptProgramValue *s = lpt_run_operand (run, i);
   const LptShape own = lpt_rows_shape (run, i);
+  const gboolean words = run->whole && s->array.dtype == LPT_DTYPE_I64 && s->array.declared == LPT_DTYPE_I32;
   gint d;
 
   *o = (LptRunOperand) { .from = LPT_FROM_INPUT };
@@ -109,11 +114,12 @@ read_operand (LptRows            *p,
       o->from = LPT_FROM_CONSTANT;
       o->constant = lpt_program_array (n, sizeof (float));
       if (o->constant != NULL)
-        copy_constant (&s->array, n, o->constant);
+        copy_constant (&s->array, n, words, o->constant);
     }
   else
     {
-      o->mask = s->array.dtype == LPT_DTYPE_I64;
+      o->words = words;
+      o->mask = !words && s->array.dtype == LPT_DTYPE_I64;
       o->whole = lpt_shape_equal (&s->array.shape, shape);
       o->narrow = run->narrow && !o->whole && lpt_rows_is_narrow (&own, shape, m->axis);
       o->index = input_of (p, s, o->whole ? layout_of (m, &s->array) : LPT_LAYOUT_TYPED);
@@ -323,9 +329,10 @@ place_registers (LptRows            *p,
       if (k + 1 == p->n_runs)
         {
           p->truth = run->truth;
+          p->whole = !run->truth && step->out[0]->array.dtype == LPT_DTYPE_I64;
           p->made = p->n_registers;
-          p->n_registers += p->truth;
-          form->out = p->truth ? p->made : LPT_ROWS_RESULT;
+          p->n_registers += p->truth || p->whole;
+          form->out = p->truth || p->whole ? p->made : LPT_ROWS_RESULT;
           return;
         }
       for (r = 0; holder[r] != NULL && (keeps || is_read_later (m, holder[r], k)); r++)
@@ -369,6 +376,13 @@ copy_quant (LptRunForm *run)
   if (kind != LPT_RUN_QUANTIZE && kind != LPT_RUN_DEQUANTIZE && kind != LPT_RUN_WORDS)
     return;
   array = &(kind == LPT_RUN_QUANTIZE ? step->out[0] : step->in[0])->array;
+  if (run->run.whole)
+    {
+      run->scale = lpt_program_array (1, sizeof (float));
+      if (run->scale != NULL)
+        run->scale[0] = 1;
+      return;
+    }
   run->scale = lpt_program_array (array->quant->n, sizeof (float));
   run->zero = lpt_program_array (array->quant->n, sizeof (gint32));
   for (c = 0; c < array->quant->n && run->scale != NULL && run->zero != NULL; c++)
@@ -403,7 +417,8 @@ place_copies (LptRows *p)
     {
       const LptRun *run = &p->runs[k].run;
       const gboolean may = p->cols < SPREAD_ROW && p->tile_rows > 1 && !run->narrow &&
-                           (run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT);
+                           (run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT || run->kind == LPT_RUN_WHOLE) &&
+                           run->n > 1;
 
       for (i = 0; i < run->n; i++)
         {
@@ -411,7 +426,7 @@ place_copies (LptRows *p)
 
           o->scalar = is_scalar (p, o);
           o->spread = may && !o->whole && !o->repeated && !o->scalar;
-          n = o->spread || o->mask ? MAX (n, i + 1) : n;
+          n = o->spread || o->mask || o->words ? MAX (n, i + 1) : n;
         }
     }
   p->n_registers += n;
@@ -424,7 +439,8 @@ main_op (const LptRowsMatch *m)
   static const guint8 weights[] = {
     [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
     [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_NOT] = 1,
-    [LPT_RUN_LEVELS] = 3, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0 };
+    [LPT_RUN_LEVELS] = 3, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0,
+    [LPT_RUN_WHOLE] = 2 };
   guint best = 0, most = 0, k;
 
   for (k = 0; k < m->n_runs; k++)
@@ -453,7 +469,7 @@ may_overwrite (const LptRows         *p,
 
   return (last == LPT_RUN_BINARY || last == LPT_RUN_MAP || last == LPT_RUN_FUNCTION || last == LPT_RUN_CLAMP ||
           last == LPT_RUN_LEVELS || last == LPT_RUN_GELU) &&
-         p->in[k].value->array.dtype == result->array.dtype &&
+         lpt_storage_size (p->in[k].value->array.dtype) == lpt_storage_size (result->array.dtype) &&
          lpt_shape_equal (&p->in[k].value->array.shape, &result->array.shape);
 }
 

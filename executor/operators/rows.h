@@ -1,6 +1,7 @@
 /* rows.h - a program of rows
  *
- * rows-step.c reads ops as runs, rows-match.c finds those of a program, rows.c makes of them what rows-run.c runs.
+ * rows-step.c and rows-whole.c read ops as runs, rows-match.c finds those of a program, rows.c makes of them what
+ * rows-run.c runs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,13 +17,14 @@
 typedef enum
 {
   LPT_RUN_BINARY, LPT_RUN_MAP, LPT_RUN_CLAMP, LPT_RUN_SOFTMAX, LPT_RUN_NORMALIZE, LPT_RUN_QUANTIZE, LPT_RUN_DEQUANTIZE,
-  LPT_RUN_WORDS,                     /* Dequantize of int32 */
+  LPT_RUN_WORDS,                     /* Dequantize of int32, Convert of integers */
   LPT_RUN_SELECT,
   LPT_RUN_NOT,                       /* of truth */
   LPT_RUN_LEVELS,                    /* FakeQuantize */
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
   LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_GELU,
+  LPT_RUN_WHOLE,                     /* integers of integers */
   LPT_RUN_RENAME                     /* Reinterpret, Convert that keeps real numbers: nothing to do */
 } LptRunKind;
 
@@ -52,6 +54,10 @@ typedef struct
   gboolean       eps_outside, variance;
   gboolean       by_column;          /* quantization */
   gint32         qmin, qmax;
+  gboolean       whole;              /* reads integers of 32 bits (rows-whole.c) */
+  LptWholeBinary integer;            /* of two */
+  gboolean       magnitude, bounded; /* of one, or it is the negative */
+  gint32         bounds[2];
 } LptRun;
 
 /* Ops that are one program, in order; the result is that of the last one. */
@@ -73,6 +79,7 @@ typedef struct
   guint      index;                  /* register or input */
   float     *constant;               /* owned */
   gboolean   mask;                   /* 64-bit words, of which those that are not 0 count */
+  gboolean   words;                  /* 64-bit words, which are integers of 32 bits */
   gboolean   whole;                  /* of the program's shape: tiles lie as in a register */
   gboolean   narrow;                 /* one element for each row, one behind the other */
   gboolean   repeated;               /* a constant row, as often as a tile has rows */
@@ -107,7 +114,7 @@ typedef struct
   LptRunForm     runs[LPT_ROWS_MAX_RUNS];
   guint          n_registers;
   guint          scratch;            /* the first of those to which operands are copied, each to its own */
-  gboolean       truth;              /* the last run makes truth, which becomes words */
+  gboolean       truth, whole;       /* the last run makes truth, or integers, which become words */
   guint          made;               /* in this register */
   gint           row_axes;           /* axes that count rows; the others are a row */
   gint64         dims[LPT_MAX_RANK];
@@ -158,6 +165,10 @@ lpt_run_operand (const LptRun *run,
 
 /* Fills what @run knows without its operands; FALSE: the op cannot be part of a program. */
 gboolean lpt_rows_read_op (LptProgramOp *op, LptRun *run);
+/* Does @mask come from a comparison of the same @shape that has no other reader? It will be part of the program. */
+gboolean lpt_rows_is_compared (const LptProgramValue *mask, const LptShape *shape);
+/* The same of integers (rows-whole.c); FALSE leaves @run as it was. */
+gboolean lpt_rows_read_whole (const LptProgramOp *op, LptRun *run);
 /* The interval of a FakeQuantize at @place of the axis along which it varies, if along any. */
 LptFloatLevels lpt_rows_levels (const LptProgramOp *op, gsize place);
 /* How operand @i of @run broadcasts: its own shape, but for the slopes of PRelu, which lie along axis 1. */
@@ -172,7 +183,7 @@ gconstpointer lpt_rows_whole_at  (const LptRowsTile *t, const LptRunOperand *o, 
 const float  *lpt_rows_narrow_at (const LptRowsTile *t, const LptRunOperand *o, gsize row);
 /* One row of an operand. */
 const float  *lpt_rows_row_at    (const LptRowsTile *t, const LptRunOperand *o, gsize row);
-/* Operand @i, of whose words, where it is a mask, @n from @row on are made numbers. */
+/* Operand @i, of whose words, where it has such, @n from @row on are made what registers hold. */
 const float  *lpt_rows_mask_at   (const LptRowsTile *t, const LptRunForm *run, guint i, gsize row, gsize n);
 /* Operand @i as if it had the shape of the program, the rows of the tile one behind the other. */
 const float  *lpt_rows_spread    (const LptRowsTile *t, const LptRunForm *run, guint i);

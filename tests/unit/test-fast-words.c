@@ -123,6 +123,46 @@ test_sums (void)
            "%n = Negative(%m) : i32[30,41]\nResult(%a)\nResult(%s)\nResult(%n)\n", TRUE);
 }
 
+/* Chains of int32 beside sums of a convolution and real numbers, which are one pass: the channels last, or not where
+ * integers are stored. */
+static void
+test_fused (void)
+{
+  static const char *const before[] = { "Add", "Subtract", "Multiply", "Maximum", "Minimum" };
+  static const char *const parts[] = { "1,20,1,1", "1,1,1,7", "1", "1,20,9,7", "2,1,9,1" };
+  gint round;
+
+  draws = g_rand_new_with_seed (5);
+  for (round = 0; round < 60; round++)
+    {
+      const char *one = ONE_OF (unary), *all = "2,20,9,7";
+      const gboolean stored = draw (0, 3) == 0, chosen = draw (0, 1);
+      g_autoptr (GString) text = g_string_new ("graph {lowered=true}\n");
+
+      if (strcmp (one, "Sign") == 0 || strcmp (one, "BitwiseNot") == 0)
+        one = "Abs";
+      g_string_append (text, "%x = Parameter : u8[2,3,9,7] q{scale=1}\n%w = Parameter : f32[2,20,9,7]\n");
+      g_string_append_printf (text, "%%a = Parameter : i32[%s]\n%%b = Parameter : i32[%s]\n%%k = Const {",
+                              ONE_OF (parts), ONE_OF (parts));
+      for (gint i = 0; i < 20 * 3; i++)
+        g_string_append_printf (text, "%s%d", i > 0 ? "," : "", draw (-128, 127));
+      g_string_append_printf (text, "} : i8[20,3,1,1] q{scale=1}\n%%m = Convolution(%%x, %%k) {strides=[1,1], "
+                              "dilations=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i32[%s] q{scale=1}\n", all);
+      g_string_append_printf (text, "%%s = %s(%%m, %%a) : i32[%s]\n%%t = %s(%%b, %%s) : i32[%s]\n", ONE_OF (before), all,
+                              ONE_OF (before), all);
+      g_string_append_printf (text, "%%u = %s(%%t)%s : i32[%s]\n", one,
+                              strcmp (one, "Clamp") == 0 ? " {min=-300000.5, max=77}" : "", all);
+      g_string_append_printf (text, "%%g = %s(%%u, %%b) : boolean[%s]\n%%c = Select(%%g, %%u, %%a) : i32[%s]\n",
+                              ONE_OF (comparisons), all, all);
+      g_string_append_printf (text, "%%f = Convert(%%%c) {destination_type=f32} : f32[%s]\n"
+                              "%%y = Multiply(%%f, %%w) : f32[%s]\nResult(%%y)\n", chosen ? 'c' : 'u', all, all);
+      if (stored)
+        g_string_append (text, chosen ? "Result(%c)\n" : "Result(%t)\n");
+      compare (text->str, TRUE);
+    }
+  g_rand_free (draws);
+}
+
 /* Divisors that are computed may be 0, which is an error of the run: no kernel has it. */
 static void
 test_divisors (void)
@@ -138,6 +178,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fast/words/drawn", test_drawn);
   g_test_add_func ("/fast/words/shifts", test_shifts);
   g_test_add_func ("/fast/words/sums", test_sums);
+  g_test_add_func ("/fast/words/fused", test_fused);
   g_test_add_func ("/fast/words/divisors", test_divisors);
 
   return g_test_run ();
