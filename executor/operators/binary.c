@@ -7,13 +7,37 @@
 #include <string.h>
 
 #include "eval/integer/lpt-int.h"
+#include "executor/kernels/requant/requant-scalar.h"
 #include "executor/operators/lpt-operators.h"
 
 #define CHUNK 32768
 
 /* --- sums --- */
 
-/* TensorFlow Lite's sums; differences round elsewhere, as the second operand's multiplier is not negative there. */
+/* What TensorFlow Lite subtracts is rescaled by a multiplier that is not negative, which rounds ties the other way: the
+ * negative *m does the same where none of the codes is one. */
+static gboolean
+negate (const LptAdd *add,
+        gint32        zero,
+        gint32       *m,
+        gint          s)
+{
+  gint32 (*rescale) (gint32, gint32, int) = add->step == LPT_REQUANT_SINGLE ? lpt_requant_single : lpt_requant_double;
+  gint32 code;
+
+  for (code = 0; code < 256; code++)
+    {
+      const gint32 x = (code - zero) * (1 << add->left);
+
+      if (rescale (x, -*m, s) != -rescale (x, *m, s))
+        return FALSE;
+    }
+  *m = -*m;
+
+  return TRUE;
+}
+
+/* TensorFlow Lite's sums and differences. */
 static gboolean
 stepped_sum (const LptRequantRule *rule,
              double                sa,
@@ -23,9 +47,9 @@ stepped_sum (const LptRequantRule *rule,
 {
   LptMultiplier m[3];
 
-  if (sa < 0 || sb < 0 || (rule->rounding != LPT_REQUANT_SINGLE && rule->rounding != LPT_REQUANT_DOUBLE))
+  if (rule->rounding != LPT_REQUANT_SINGLE && rule->rounding != LPT_REQUANT_DOUBLE)
     return FALSE;
-  lpt_int_sum_steps (rule, sa, sb, sy, LPT_INT_ADD_LEFT_SHIFT, m);
+  lpt_int_sum_steps (rule, fabs (sa), fabs (sb), sy, LPT_INT_ADD_LEFT_SHIFT, m);
   add->form = LPT_ADD_STEPPED;
   add->step = (LptRequantScheme) rule->rounding;
   add->left = LPT_INT_ADD_LEFT_SHIFT;
@@ -36,7 +60,7 @@ stepped_sum (const LptRequantRule *rule,
   add->mo = m[2].m;
   add->so = m[2].s;
 
-  return TRUE;
+  return (sa > 0 || negate (add, add->za, &add->m1, add->s1)) && (sb > 0 || negate (add, add->zb, &add->m2, add->s2));
 }
 
 /* XNNPACK's. */

@@ -344,7 +344,7 @@ test_fma (void)
   test_report (ones * 100 >= large * 98, "of %zu with a multiplier above 2^-9 %zu need one", large, ones);
 }
 
-/* TensorFlow Lite's sums, their multipliers in its range. */
+/* TensorFlow Lite's sums and differences, their multipliers in its range. */
 static void
 test_sums (void)
 {
@@ -360,7 +360,6 @@ test_sums (void)
       p.so = -random_range (16, 20);
       if (round % 8 == 0)
         p.m1 = p.m2 = 1 << 30, p.s1 = p.s2 = 0, p.mo = 3 << 29, simple++;
-      p.m2 = p.m2 < 0 ? -p.m2 : p.m2;
       p.lo = random_u32 () % 2 ? p.zp : p.lo;
       single = p;
       if (!lpt_add_to_single (&single))

@@ -12,6 +12,8 @@
  *   error. The other pairs of codes, of 65,536 one or two, unless scales have simple ratios, are computed in both forms;
  *   each of them bounds the bias from one side. The form exists where a bias is left.
  *
+ * A difference has a negative multiplier, to which the same applies.
+ *
  * Ties of negative sums, where scales have simple ratios and no limit leaves them out, have none: these sums stay
  * stepped.
  *
@@ -26,7 +28,8 @@ static bool
 steps_fit (const LptAdd *p)
 {
   return p->form == LPT_ADD_STEPPED && (p->step == LPT_REQUANT_SINGLE || p->step == LPT_REQUANT_DOUBLE)
-         && p->left >= 0 && p->left <= 20 && p->m1 > 0 && p->m2 > 0 && p->mo >= 1 << 30
+         && p->left >= 0 && p->left <= 20
+         && p->m1 != 0 && p->m2 != 0 && p->m1 != INT32_MIN && p->m2 != INT32_MIN && p->mo >= 1 << 30
          && p->s1 <= 0 && p->s1 >= -31 && p->s2 <= 0 && p->s2 >= -31 && p->so <= 0 && p->so >= -31;
 }
 
@@ -62,7 +65,7 @@ lpt_add_to_single (LptAdd *p)
     return false;
   m1 = multiplier (p, p->m1, p->s1);
   m2 = multiplier (p, p->m2, p->s2);
-  frexp (m1 > m2 ? m1 : m2, &exponent);
+  frexp (fmax (fabs (m1), fabs (m2)), &exponent);
   single.shift = 30 - exponent;
   if (single.shift < 24 || single.shift > 46)
     return false;
