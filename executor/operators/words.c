@@ -1,8 +1,8 @@
 /* words.c - elementwise ops on plain integers, which compute in 64-bit words
  *
- * By kernels (whole.def), or else by the rows of the plain ops (eval/lpt-words.h), in pieces that tasks share: what is not held as words, sums of codes in
- * unit steps (int32) and integers of 8 and 16 bits (f32), becomes words in the workspace piece by piece, and so does a
- * result that is held as f32 before it is one.
+ * By kernels (whole.def), or else by the rows of the plain ops (eval/lpt-words.h), in pieces that tasks share: what is not
+ * held as words, sums of codes in unit steps (int32) and integers of 8 and 16 bits (f32), becomes words in the workspace
+ * piece by piece, and so does a result that is held as f32 before it is one.
  *
  * Not: divisors that are computed, as an op that may fail is a reference op; PRelu, whose slopes lie along axis 1.
  *
