@@ -170,12 +170,30 @@ conv_position (const Conv        *conv,
             }
         }
 
+      lpt_int_conv_end (&conv->op, channel, 1, (const gint64[]) { (gint64) acc }, out,
+                        (n * channels + channel) * g->y_size + p);
+    }
+}
+
+void
+lpt_int_conv_end (const LptIntOp    *op,
+                  gint64             channel,
+                  gint64             n,
+                  const gint64      *sums,
+                  const LptIntArray *out,
+                  gint64             at)
+{
+  const Conv *conv = (const Conv *) op;
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      const guint64 acc = (guint64) sums[i];
       gint64 q = (gint32) (guint32) acc;
 
       if (conv->multipliers != NULL)
         q = (gint64) lpt_int_rescale_sum (&conv->multipliers[channel], acc, conv->rest[channel], conv->wide) +
             conv->zero_y[channel];
-      lpt_int_put (out, (n * channels + channel) * g->y_size + p, lpt_int_clamp (q, conv->lo, conv->hi));
+      lpt_int_put (out, at + i, lpt_int_clamp (q, conv->lo, conv->hi));
     }
 }
 

@@ -96,6 +96,9 @@ struct _LptIntSums
   void          (*finish)     (const LptIntSums *sums, gint64 valid, gint64 n, gsize count, const gint32 *in, guint8 *codes);
 };
 
+/* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
+void            lpt_int_conv_end      (const LptIntOp *op, gint64 channel, gint64 n, const gint64 *sums,
+                                       const LptIntArray *out, gint64 at);
 /* FALSE: the rule needs the elements one by one. */
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
 void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);

@@ -25,6 +25,7 @@ lpt_kernels_for (LptCpu cpu)
     .lstm = lpt_lstm_kernel (cpu),
     .linear = lpt_linear_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
+    .wide16 = lpt_wide16_kernel (cpu),
     .whole = lpt_whole_kernel (cpu),
   };
 }

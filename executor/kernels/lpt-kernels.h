@@ -21,6 +21,7 @@
 #include "executor/kernels/svdf/svdf.h"
 #include "executor/kernels/transpose/transpose.h"
 #include "executor/kernels/whole/whole.h"
+#include "executor/kernels/wide16/wide16.h"
 #include "executor/kernels/winograd/winograd.h"
 
 typedef struct {
@@ -41,6 +42,7 @@ typedef struct {
   const LptSvdfKernel      *svdf;
   const LptLstmKernel      *lstm;
   const LptLinearKernel    *linear;      /* linear attention */
+  const LptWide16Kernel    *wide16;      /* products of 16-bit data and 8-bit weights */
   const LptWholeKernel     *whole;       /* plain integers */
 } LptKernels;
 

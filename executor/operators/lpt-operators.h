@@ -14,6 +14,7 @@ typedef gboolean (*LptOpPrepare) (LptProgram *program, LptProgramOp *op);
 
 gboolean lpt_prepare_conv         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_computed_conv (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_conv16       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_deconv       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_matmul       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_batch_matmul (LptProgram *program, LptProgramOp *op);

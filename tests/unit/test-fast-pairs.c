@@ -26,8 +26,9 @@ compare (const char *op,
         const guint k = (m + s) % 3;
         g_autofree char *text =
             g_strdup_printf ("%%a = Parameter : %s[%s] q{scale=%s, zp=%s}\n"
-                             "%%b = Parameter : u8[%s] q{scale=0.07, zp=11}\n%%y = %s(%%a, %%b) : %s\nResult(%%y)\n", k == 2 ? "i8" : "u8", shapes[s][0],
-                             k == 0 ? "0.07" : "0.05", k == 0 ? "11" : k == 1 ? "3" : "-3", shapes[s][1], op, result);
+                             "%%b = Parameter : u8[%s] q{scale=0.07, zp=11}\n%%y = %s(%%a, %%b) : %s\nResult(%%y)\n",
+                             k == 2 ? "i8" : "u8", shapes[s][0], k == 0 ? "0.07" : "0.05",
+                             k == 0 ? "11" : k == 1 ? "3" : "-3", shapes[s][1], op, result);
         g_autoptr (LptGraph) graph = fast_case_graph_for (text, op, modes[m]);
         g_autoptr (GError) error = NULL;
         g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);

@@ -148,8 +148,8 @@ test_fused (void)
         g_string_append_printf (text, "%s%d", i > 0 ? "," : "", draw (-128, 127));
       g_string_append_printf (text, "} : i8[20,3,1,1] q{scale=1}\n%%m = Convolution(%%x, %%k) {strides=[1,1], "
                               "dilations=[1,1], pads_begin=[0,0], pads_end=[0,0]} : i32[%s] q{scale=1}\n", all);
-      g_string_append_printf (text, "%%s = %s(%%m, %%a) : i32[%s]\n%%t = %s(%%b, %%s) : i32[%s]\n", ONE_OF (before), all,
-                              ONE_OF (before), all);
+      g_string_append_printf (text, "%%s = %s(%%m, %%a) : i32[%s]\n%%t = %s(%%b, %%s) : i32[%s]\n", ONE_OF (before),
+                              all, ONE_OF (before), all);
       g_string_append_printf (text, "%%u = %s(%%t)%s : i32[%s]\n", one,
                               strcmp (one, "Clamp") == 0 ? " {min=-300000.5, max=77}" : "", all);
       g_string_append_printf (text, "%%g = %s(%%u, %%b) : boolean[%s]\n%%c = Select(%%g, %%u, %%a) : i32[%s]\n",
