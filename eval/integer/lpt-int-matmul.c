@@ -92,7 +92,6 @@ matmul_run (const LptIntOp           *op,
         {
           const guint c = mm->n == 1 ? 0 : column;
           guint64 acc = bias != NULL ? (guint64) lpt_int_at64 (bias, column * bias_step) : 0;
-          gint64 q;
 
           for (gint64 t = 0; t < k; t++)
             {
@@ -102,14 +101,32 @@ matmul_run (const LptIntOp           *op,
               acc += (guint64) ((gint64) (lpt_int_at (a, ia) - zero_a) * (lpt_int_at (b, ib) - mm->zero_b[c]));
             }
 
-          q = (gint32) (guint32) acc;
-          if (mm->multipliers != NULL)
-            q = (gint64) lpt_int_rescale_sum (&mm->multipliers[c], acc,
-                                              mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column],
-                                              mm->wide) +
-                mm->zero_y[mm->n_y == 1 ? 0 : column];
-          lpt_int_put (out, y++, lpt_int_clamp (q, mm->lo, mm->hi));
+          lpt_int_matmul_end (op, column, 1, (const gint64[]) { (gint64) acc }, out, y++, 1);
         }
+}
+
+void
+lpt_int_matmul_end (const LptIntOp    *op,
+                    gint64             column,
+                    gint64             n,
+                    const gint64      *sums,
+                    const LptIntArray *out,
+                    gint64             at,
+                    gint64             step)
+{
+  const MatMul *mm = (const MatMul *) op;
+  const double rest = mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column];
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      const guint64 acc = (guint64) sums[i];
+      gint64 q = (gint32) (guint32) acc;
+
+      if (mm->multipliers != NULL)
+        q = (gint64) lpt_int_rescale_sum (&mm->multipliers[mm->n == 1 ? 0 : column], acc, rest, mm->wide) +
+            mm->zero_y[mm->n_y == 1 ? 0 : column];
+      lpt_int_put (out, at + i * step, lpt_int_clamp (q, mm->lo, mm->hi));
+    }
 }
 
 LptIntOp *

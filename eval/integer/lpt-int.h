@@ -99,6 +99,9 @@ struct _LptIntSums
 /* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
 void            lpt_int_conv_end      (const LptIntOp *op, gint64 channel, gint64 n, const gint64 *sums,
                                        const LptIntArray *out, gint64 at);
+/* The same of a matrix product and column @column, each @step elements behind the other. */
+void            lpt_int_matmul_end    (const LptIntOp *op, gint64 column, gint64 n, const gint64 *sums,
+                                       const LptIntArray *out, gint64 at, gint64 step);
 /* FALSE: the rule needs the elements one by one. */
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
 void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);

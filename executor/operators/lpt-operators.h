@@ -17,6 +17,7 @@ gboolean lpt_prepare_computed_conv (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_conv16       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_deconv       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_matmul       (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_matmul16     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_batch_matmul (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_max_pool     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_avg_pool     (LptProgram *program, LptProgramOp *op);

@@ -1,4 +1,4 @@
-/* test-fast-conv16.c - convolutions of 16-bit data give the bytes of the plain op, and have a kernel
+/* test-fast-conv16.c - convolutions and matrix products of 16-bit data have kernels, which give the bytes of the plain op
  *
  * Taps of more than one pass, strides, borders, groups, depthwise ones, one axis, few pixels; sums of 32 and 64 bits.
  *
@@ -54,11 +54,35 @@ test_windows (void)
       compare (texts[k], modes[m]);
 }
 
+/* With weights and with computed codes of 16 bits, whose ends are among them; turned, and with batches that repeat. */
+static void
+test_matrices (void)
+{
+  static const char *const texts[] =
+  {
+    "%x = Parameter : i16[70,300] q{scale=0.001}\n%k = Const {$(300*45)} : i8[300,45] q{scale=0.01}\n"
+    "%b = Const {$(45)} : i64[45] q{scale=0.00001}\n%y = MatMul(%x, %k, %b) : i16[70,45] q{scale=0.3}\nResult(%y)\n",
+    "%x = Parameter : i16[1,300] q{scale=0.001}\n%k = Const {$(300*5)} : i8[5,300] q{scale=0.01}\n"
+    "%y = MatMul(%x, %k) {transpose_b=true} : i16[1,5] q{scale=0.3}\nResult(%y)\n",
+    "%x = Parameter : i16[2,3,40,19] q{scale=0.001}\n%k = Parameter : i16[3,33,40] q{scale=0.0002}\n"
+    "%y = MatMul(%x, %k) {transpose_a=true, transpose_b=true} : i16[2,3,19,33] q{scale=0.01}\nResult(%y)\n",
+    "%x = Parameter : i16[5,600] q{scale=0.001}\n%k = Parameter : i16[4,600,33] q{scale=0.0002}\n"
+    "%y = MatMul(%x, %k) : i16[4,5,33] q{scale=0.05}\nResult(%y)\n",
+  };
+  static const char *const modes[] = { "litert", "single", "onnx" };
+  guint k, m;
+
+  for (k = 0; k < G_N_ELEMENTS (texts); k++)
+    for (m = 0; m < G_N_ELEMENTS (modes); m++)
+      compare (texts[k], modes[m]);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast/conv16/windows", test_windows);
+  g_test_add_func ("/fast/conv16/matrices", test_matrices);
 
   return g_test_run ();
 }
