@@ -409,11 +409,11 @@ lpt_prepare_float_dwdeconv (LptProgram      *program,
   set_form (op, form, NULL, LPT_LAYOUT_WORDS_LAST);
 }
 
-/* From reals that are no constant to reals; else a remark says what is not. */
+/* From reals that are no constant to reals, or to integers that are held so; else a remark says what is not. */
 static gboolean
 is_pooled (LptProgramOp *op)
 {
-  if (op->n_in == 0 || !lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]))
+  if (op->n_in == 0 || !lpt_program_is_f32 (op->in[0]) || !lpt_program_is_f32 (op->out[0]))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);

@@ -155,12 +155,18 @@ lpt_program_is_codes (const LptProgramValue *value)
 }
 
 gboolean
-lpt_program_is_real (const LptProgramValue *value)
+lpt_program_is_f32 (const LptProgramValue *value)
 {
   const LptArray *array = value != NULL ? &value->array : NULL;
 
   return array != NULL && array->dtype == LPT_DTYPE_F32 && array->quant == NULL &&
-         lpt_dtype_is_real (array->declared) && lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
+         lpt_shape_is_static (&array->shape) && lpt_array_count (array) > 0;
+}
+
+gboolean
+lpt_program_is_real (const LptProgramValue *value)
+{
+  return lpt_program_is_f32 (value) && lpt_dtype_is_real (value->array.declared);
 }
 
 gint32

@@ -29,7 +29,9 @@ gsize         lpt_program_pixels   (const LptShape *shape);
 gsize         lpt_program_channels (const LptProgramValue *value);
 /* It is 8-bit codes with one scale and zero point. */
 gboolean      lpt_program_is_codes (const LptProgramValue *value);
-/* It is f32, at least one element. */
+/* It is held as f32, at least one element: real numbers, or integers of 16 bits at most. */
+gboolean      lpt_program_is_f32   (const LptProgramValue *value);
+/* It is real, at least one element. */
 gboolean      lpt_program_is_real  (const LptProgramValue *value);
 /* Its zero point in u8 form. */
 gint32        lpt_program_zero     (const LptProgramValue *value);

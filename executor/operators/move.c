@@ -434,7 +434,7 @@ lpt_prepare_nearest (LptProgram   *program,
   LptValueLayout layout;
   LptCopyOrigin origin;
 
-  if (op->n_out != 1 || !has_constant_rest (op) || !lpt_program_is_real (op->in[0]) ||
+  if (op->n_out != 1 || !has_constant_rest (op) || !lpt_program_is_f32 (op->in[0]) ||
       op->in[0]->kind == LPT_STORAGE_CONST || !lpt_copy_form_is_typed (op->in[0], op->out[0]))
     return FALSE;
   layout = lpt_copy_form_layout (op->in[0], FALSE);

@@ -1,4 +1,4 @@
-/* test-fast-conv16.c - convolutions and matrix products of 16-bit data have kernels, which give the bytes of the plain op
+/* test-fast-conv16.c - products of 16-bit data, convolutions too, have kernels, which give the bytes of the plain op
  *
  * Taps of more than one pass, strides, borders, groups, depthwise ones, one axis, few pixels; sums of 32 and 64 bits.
  *

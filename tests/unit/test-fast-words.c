@@ -163,6 +163,17 @@ test_fused (void)
   g_rand_free (draws);
 }
 
+/* Integers of few bits, which are held as real numbers, have those' kernels. */
+static void
+test_held (void)
+{
+  compare ("%x = Parameter : u8[2,5,13,11]\n%y = MaxPool@1(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[1,1]}"
+           " : u8[2,5,7,6]\nResult(%y)\n", TRUE);
+  compare ("%x = Parameter : i8[1,3,7,5]\n%s = Const {14, 15} : i64[2]\n%f = Const {2, 3} : f32[2]\n"
+           "%a = Const {2, 3} : i64[2]\n%y = Interpolate@4(%x, %s, %f, %a) {mode=nearest, shape_calculation_mode=sizes} : "
+           "i8[1,3,14,15]\nResult(%y)\n", TRUE);
+}
+
 /* Divisors that are computed may be 0, which is an error of the run: no kernel has it. */
 static void
 test_divisors (void)
@@ -179,6 +190,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fast/words/shifts", test_shifts);
   g_test_add_func ("/fast/words/sums", test_sums);
   g_test_add_func ("/fast/words/fused", test_fused);
+  g_test_add_func ("/fast/words/held", test_held);
   g_test_add_func ("/fast/words/divisors", test_divisors);
 
   return g_test_run ();
