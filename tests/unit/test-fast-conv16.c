@@ -34,8 +34,8 @@ test_windows (void)
     "pads_begin=[1,1], pads_end=[1,1]} : i16[2,6,9,11] q{scale=0.9}\nResult(%y)\n",
     "%x = Parameter : i16[1,3,20,31] q{scale=0.001}\n"
     "%k = Const {$(5*3*3*2)} : i8[5,3,3,2] q{axis=0, scale=[0.01,0.02,0.03,0.04,0.05]}\n"
-    "%y = Convolution(%x, %k) {strides=[2,3], dilations=[2,1], pads_begin=[1,0], pads_end=[0,2], auto_pad=same_upper} : "
-    "i16[1,5,10,11] q{scale=0.05}\nResult(%y)\n",
+    "%y = Convolution(%x, %k) {strides=[2,3], dilations=[2,1], pads_begin=[1,0], pads_end=[0,2], "
+    "auto_pad=same_upper} : i16[1,5,10,11] q{scale=0.05}\nResult(%y)\n",
     "%x = Parameter : i16[2,8,7,9] q{scale=0.001}\n%k = Const {$(8*3*3)} : i8[8,1,1,3,3] q{scale=0.01}\n"
     "%b = Const {$(8)} : i64[8] q{scale=0.00001}\n%y = GroupConvolution(%x, %k, %b) {strides=[1,2], dilations=[1,1], "
     "pads_begin=[1,1], pads_end=[1,1]} : i16[2,8,7,5] q{scale=0.02}\nResult(%y)\n",

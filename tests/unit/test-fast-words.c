@@ -167,11 +167,37 @@ test_fused (void)
 static void
 test_held (void)
 {
-  compare ("%x = Parameter : u8[2,5,13,11]\n%y = MaxPool@1(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[1,1]}"
-           " : u8[2,5,7,6]\nResult(%y)\n", TRUE);
+  compare ("%x = Parameter : u8[2,5,13,11]\n"
+           "%y = MaxPool@1(%x) {kernel=[3,3], strides=[2,2], pads_begin=[1,1], pads_end=[1,1]} : u8[2,5,7,6]\n"
+           "Result(%y)\n", TRUE);
   compare ("%x = Parameter : i8[1,3,7,5]\n%s = Const {14, 15} : i64[2]\n%f = Const {2, 3} : f32[2]\n"
-           "%a = Const {2, 3} : i64[2]\n%y = Interpolate@4(%x, %s, %f, %a) {mode=nearest, shape_calculation_mode=sizes} : "
-           "i8[1,3,14,15]\nResult(%y)\n", TRUE);
+           "%a = Const {2, 3} : i64[2]\n"
+           "%y = Interpolate@4(%x, %s, %f, %a) {mode=nearest, shape_calculation_mode=sizes} : i8[1,3,14,15]\nResult(%y)\n", TRUE);
+}
+
+/* Axes in front, at the end and between, in lines and columns, of integers whose sums and products wrap. */
+static void
+test_reductions (void)
+{
+  static const char *const ops[] = { "Sum", "Mean", "Prod", "Max", "Min", "L1", "L2" };
+  static const char *const axes[][2] = { { "0", "1,13,300" }, { "1", "7,1,300" }, { "2", "7,13,1" }, { "1,2", "7,1,1" },
+                                         { "0,1,2", "1,1,1" } };
+  guint o, a, t;
+
+  for (o = 0; o < G_N_ELEMENTS (ops); o++)
+    for (a = 0; a < G_N_ELEMENTS (axes); a++)
+      for (t = 0; t < 3; t++)
+        {
+          g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s[7,13,300]\n%%a = Const {%s} : i64[%u]\n"
+                                                   "%%y = Reduce%s(%%x, %%a) {keep_dims=true} : %s[%s]\nResult(%%y)\n",
+                                                   types[t], axes[a][0], a < 3 ? 1 : a - 1, ops[o], types[t],
+                                                   axes[a][1]);
+
+          compare (text, TRUE);
+        }
+  compare ("%x = Parameter : boolean[7,13,300]\n%a = Const {1} : i64[1]\n"
+           "%y = ReduceLogicalOr(%x, %a) : boolean[7,300]\n%z = ReduceLogicalAnd(%x, %a) : boolean[7,300]\n"
+           "Result(%y)\nResult(%z)\n", TRUE);
 }
 
 /* Divisors that are computed may be 0, which is an error of the run: no kernel has it. */
@@ -191,6 +217,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fast/words/sums", test_sums);
   g_test_add_func ("/fast/words/fused", test_fused);
   g_test_add_func ("/fast/words/held", test_held);
+  g_test_add_func ("/fast/words/reductions", test_reductions);
   g_test_add_func ("/fast/words/divisors", test_divisors);
 
   return g_test_run ();
