@@ -24,6 +24,8 @@ typedef struct
   LptWordsOp op;
   const LptWholeKernel *kernel;      /* NULL: the plain row */
   LptWholeBinary whole;
+  gint32     by;                     /* divides by this constant; 0: is another op */
+  gboolean   rest, floor;
   LptLoop    loop;                   /* the last operand of it is the result */
   LptDType   in[OPERANDS], out;      /* storage */
   LptDType   wraps;                  /* to this type; UNDEFINED: not */
@@ -83,7 +85,9 @@ run_row (const Words         *w,
 
   for (k = 0; k < w->op.n; k++)
     step[k] = (gsize) w->loop.step[k];
-  if (w->kernel == NULL)
+  if (w->by != 0)
+    w->kernel->divide_words (w->rest, w->floor, (gsize) n, x[0], w->by, y);
+  else if (w->kernel == NULL)
     lpt_words_run (&w->op, x, w->loop.step, n, y);
   else if (w->op.kind == LPT_WORDS_SELECT)
     w->kernel->select_words ((gsize) n, x[0], step[0], x[1], step[1], x[2], step[2], y);
@@ -246,6 +250,29 @@ broadcast (const LptProgramOp *op,
   return !loop->done;
 }
 
+/* By one constant, integers that 32 bits hold. */
+static void
+find_quotient (const LptProgram   *program,
+               const LptProgramOp *op,
+               Words              *w)
+{
+  const LptProgramValue *by = op->in[1];
+  const LptDType dtype = op->in[0]->array.declared;
+  gint64 value;
+
+  if (lpt_program_count (by) != 1 || w->loop.step[0] == 0 ||
+      (dtype != LPT_DTYPE_I32 && lpt_dtype_bits (dtype) > 16))
+    return;
+  value = by->array.dtype == LPT_DTYPE_I64 ? *(const gint64 *) by->array.data
+                                           : (gint64) *(const float *) by->array.data;
+  if (value == -1 || value < G_MININT32 || value > G_MAXINT32)
+    return;
+  w->by = (gint32) value;
+  w->rest = op->node->op != LPT_OP_DIVIDE;
+  w->floor = w->rest ? op->node->op == LPT_OP_FLOOR_MOD : w->op.binary != lpt_word_divide ();
+  w->kernel = program->kernels.whole;
+}
+
 /* Types that the result may have; FALSE: results that are more than f32 holds, or may have fractions. */
 static gboolean
 holds (const LptProgramOp *op,
@@ -285,6 +312,8 @@ lpt_prepare_words (LptProgram   *program,
     }
   if (w.op.kind == LPT_WORDS_SELECT || (w.op.kind == LPT_WORDS_BINARY && lpt_whole_of (op->node->op, &w.whole)))
     w.kernel = program->kernels.whole;
+  if ((op->node->info->flags & LPT_OP_F_DIVISOR) != 0)
+    find_quotient (program, op, &w);
   w.pieces = ((gsize) w.loop.inner + PIECE - 1) / PIECE;
   w.units = lpt_program_count (op->out[0]) / (gsize) w.loop.inner * w.pieces;
   w.units_per_task = MAX (TASK / MIN ((gsize) w.loop.inner, PIECE), 1);

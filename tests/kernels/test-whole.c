@@ -101,6 +101,36 @@ check_32 (const LptWholeKernel *kernel, LptWholeBinary op, size_t n, size_t a_st
 }
 
 static bool
+check_quotients (const LptWholeKernel *kernel, size_t n)
+{
+  static const int32_t divisors[] = { 1, 2, 3, 7, 16, 65536, 1000003, INT32_MAX, -2, -3, -16, -1000003, INT32_MIN };
+  int64_t *x = (int64_t *) exact_bytes (n * 8), *out = (int64_t *) exact_bytes (n * 8);
+  bool ok = true;
+
+  for (size_t d = 0; d < sizeof divisors / sizeof divisors[0]; d++)
+    for (unsigned form = 0; form < 4; form++)
+      {
+        const int64_t by = divisors[d];
+
+        for (size_t i = 0; i < n; i++)
+          x[i] = random_u32 () % 2 ? (int32_t) random_u32 ()
+                 : random_u32 () % 8 ? (int32_t) (uint32_t) (by * random_range (-40, 40) + random_range (-1, 1))
+                                     : random_u32 () % 2 ? INT32_MIN : INT32_MAX;
+        kernel->divide_words (form & 1, form >> 1, n, x, divisors[d], out);
+        for (size_t i = 0; i < n; i++)
+          {
+            const bool down = form >> 1 && x[i] % by != 0 && (x[i] < 0) != (by < 0);
+
+            ok = ok && out[i] == (form & 1 ? x[i] % by + (down ? by : 0) : x[i] / by - down);
+          }
+      }
+
+  bytes_free (x);
+  bytes_free (out);
+  return ok;
+}
+
+static bool
 check_widths (const LptWholeKernel *kernel, size_t n)
 {
   int64_t *words = (int64_t *) exact_bytes (n * 8), *back = (int64_t *) exact_bytes (n * 8);
@@ -177,6 +207,7 @@ main (void)
                 ok = check_words (&kernels[k], op, lengths[i], steps & 1, steps >> 1) && ok;
                 ok = check_32 (&kernels[k], op, lengths[i], steps & 1, steps >> 1) && ok;
               }
+          ok = check_quotients (&kernels[k], lengths[i]) && ok;
           ok = check_widths (&kernels[k], lengths[i]) && ok;
           ok = check_cuts (&kernels[k], lengths[i], 0, 255, 255.0 / (1 << 22)) && ok;
           ok = check_cuts (&kernels[k], lengths[i], -128, 127, 0.5) && ok;

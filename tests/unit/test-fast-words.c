@@ -172,7 +172,8 @@ test_held (void)
            "Result(%y)\n", TRUE);
   compare ("%x = Parameter : i8[1,3,7,5]\n%s = Const {14, 15} : i64[2]\n%f = Const {2, 3} : f32[2]\n"
            "%a = Const {2, 3} : i64[2]\n"
-           "%y = Interpolate@4(%x, %s, %f, %a) {mode=nearest, shape_calculation_mode=sizes} : i8[1,3,14,15]\nResult(%y)\n", TRUE);
+           "%y = Interpolate@4(%x, %s, %f, %a) {mode=nearest, shape_calculation_mode=sizes} : i8[1,3,14,15]\n"
+           "Result(%y)\n", TRUE);
 }
 
 /* Axes in front, at the end and between, in lines and columns, of integers whose sums and products wrap. */

@@ -133,6 +133,36 @@ LPT_FN (lpt_whole_select_words) (size_t n, const int64_t *c, size_t c_step, cons
 #undef T
 #undef U
 
+/* The quotient in double is exact where it is an integer, and elsewhere farther from the next one than its rounding. */
+static inline void
+divide (bool rest, bool floor, size_t n, const int64_t *in, int32_t by, int64_t *out)
+{
+  const double divisor = by;
+  size_t i;
+
+  LOOP
+    {
+      const int32_t x = (int32_t) in[i], q = (int32_t) ((double) x / divisor), r = x - q * by;
+      /* All bits where rounding down gives another quotient. */
+      const int32_t down = floor ? -(int32_t) ((r != 0) & ((r ^ by) < 0)) : 0;
+
+      out[i] = rest ? r + (by & down) : q + down;
+    }
+}
+
+void
+LPT_FN (lpt_whole_divide_words) (bool rest, bool floor, size_t n, const int64_t *in, int32_t by, int64_t *out)
+{
+  if (rest && floor)
+    divide (true, true, n, in, by, out);
+  else if (rest)
+    divide (true, false, n, in, by, out);
+  else if (floor)
+    divide (false, true, n, in, by, out);
+  else
+    divide (false, false, n, in, by, out);
+}
+
 void
 LPT_FN (lpt_whole_negative) (size_t n, const int32_t *in, int32_t *out)
 {

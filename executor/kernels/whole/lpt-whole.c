@@ -7,8 +7,8 @@
 static const LptWholeKernel kernels[] = {
 #define LPT_WHOLE_KERNEL(set, isa) \
   { "whole__" #isa, LPT_CPU_##set, lpt_whole_binary__##isa, lpt_whole_compare__##isa, lpt_whole_binary_words__##isa, \
-    lpt_whole_select_words__##isa, lpt_whole_negative__##isa, lpt_whole_magnitude__##isa, lpt_whole_narrow__##isa, \
-    lpt_whole_widen__##isa, lpt_whole_cut__##isa, lpt_whole_cut_near__##isa },
+    lpt_whole_select_words__##isa, lpt_whole_divide_words__##isa, lpt_whole_negative__##isa, \
+    lpt_whole_magnitude__##isa, lpt_whole_narrow__##isa, lpt_whole_widen__##isa, lpt_whole_cut__##isa, lpt_whole_cut_near__##isa },
 #include "executor/kernels/whole/whole.def"
 #undef LPT_WHOLE_KERNEL
 };

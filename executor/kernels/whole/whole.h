@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,8 @@ typedef struct {
   /* c != 0 ? a : b */
   void      (*select_words) (size_t n, const int64_t *c, size_t c_step, const int64_t *a, size_t a_step,
                              const int64_t *b, size_t b_step, int64_t *out);
+  /* Words that fit 32 bits by @by, not 0 nor -1: quotients towards 0, or what they leave. floor: rounded down. */
+  void      (*divide_words) (bool rest, bool floor, size_t n, const int64_t *in, int32_t by, int64_t *out);
   void      (*negative)     (size_t n, const int32_t *in, int32_t *out);
   void      (*magnitude)    (size_t n, const int32_t *in, int32_t *out);
   /* The lowest 32 bits of words, and back with their sign. */
@@ -66,6 +69,7 @@ typedef struct {
                                       size_t b_step, int64_t *out); \
   void lpt_whole_select_words__##isa (size_t n, const int64_t *c, size_t c_step, const int64_t *a, size_t a_step, \
                                       const int64_t *b, size_t b_step, int64_t *out); \
+  void lpt_whole_divide_words__##isa (bool rest, bool floor, size_t n, const int64_t *in, int32_t by, int64_t *out); \
   void lpt_whole_negative__##isa     (size_t n, const int32_t *in, int32_t *out); \
   void lpt_whole_magnitude__##isa    (size_t n, const int32_t *in, int32_t *out); \
   void lpt_whole_narrow__##isa       (size_t n, const int64_t *in, int32_t *out); \
