@@ -42,6 +42,8 @@ gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_lstm         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
+/* Updates at constant places. */
+gboolean lpt_prepare_scatter      (LptProgram *program, LptProgramOp *op);
 /* Reductions of plain integers. */
 gboolean lpt_prepare_reduce_words (LptProgram *program, LptProgramOp *op);
 /* Elementwise ops of two values of codes whose rounding no other operator has. */

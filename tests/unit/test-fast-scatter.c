@@ -1,0 +1,78 @@
+/* test-fast-scatter.c - updates at constant places give the bytes of the plain ops, and have a kernel
+ *
+ * Slices and elements, indices that repeat and that count from the end; data that another op reads, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "executor/lpt-plan.h"
+#include "fast-case.h"
+
+static void
+compare (const char *text,
+         gboolean    kernel)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "scatter", &error);
+  g_autoptr (LptPlan) plan = NULL;
+  g_autofree char *program = NULL;
+
+  g_assert_no_error (error);
+  plan = lpt_plan_new (graph, NULL, 0, &error);
+  g_assert_no_error (error);
+  program = lpt_plan_to_text (plan, 0);
+  if ((strstr (program, "reference") == NULL) != kernel)
+    g_error ("%s", program);
+  fast_case_compare (graph, -2, 2);
+}
+
+static void
+test_constant (void)
+{
+  static const char *const types[] = { "f32", "i64", "u8", "boolean" };
+  guint t;
+
+  for (t = 0; t < G_N_ELEMENTS (types); t++)
+    {
+      g_autofree char *slices =
+          g_strdup_printf ("%%x = Parameter : %s[3,5,7]\n%%u = Parameter : %s[4,7]\n"
+                           "%%i = Const {0,1, 2,-1, 0,1, 1,3} : i64[4,2]\n"
+                           "%%y = ScatterNDUpdate(%%x, %%i, %%u) : %s[3,5,7]\nResult(%%y)\n", types[t],
+                           types[t], types[t]);
+      g_autofree char *elements =
+          g_strdup_printf ("%%x = Parameter : %s[3,5]\n%%u = Parameter : %s[2,5]\n%%z = Const {0} : i64[]\n"
+                           "%%i = Const {0,1,2,0,-1, 2,2,2,1,1} : i64[2,5]\n"
+                           "%%y = ScatterElementsUpdate(%%x, %%i, %%u, %%z) : %s[3,5]\nResult(%%y)\nResult(%%x)\n",
+                           types[t], types[t], types[t]);
+      g_autofree char *lines =
+          g_strdup_printf ("%%x = Parameter : %s[3,6,2]\n%%u = Parameter : %s[3,2,2]\n%%z = Const {1} : i64[]\n"
+                           "%%i = Const {4, 1} : i64[2]\n%%y = ScatterUpdate(%%x, %%i, %%u, %%z) : %s[3,6,2]\n"
+                           "Result(%%y)\n", types[t], types[t], types[t]);
+
+      compare (slices, TRUE);
+      compare (elements, TRUE);
+      compare (lines, TRUE);
+    }
+}
+
+/* Over data that nobody else reads, and beside data that is read again. */
+static void
+test_over (void)
+{
+  compare ("%x = Parameter : f32[6,9]\n%u = Parameter : f32[2,9]\n%i = Const {1, 4} : i64[2,1]\n"
+           "%s = Sigmoid(%x) : f32[6,9]\n%y = ScatterNDUpdate(%s, %i, %u) : f32[6,9]\n%z = Relu(%y) : f32[6,9]\n"
+           "Result(%z)\n", TRUE);
+  compare ("%x = Parameter : f32[6,9]\n%u = Parameter : f32[2,9]\n%i = Const {1, 4} : i64[2,1]\n"
+           "%s = Sigmoid(%x) : f32[6,9]\n%y = ScatterNDUpdate(%s, %i, %u) : f32[6,9]\n%z = Add(%y, %s) : f32[6,9]\n"
+           "Result(%z)\n", TRUE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/fast/scatter/constant", test_constant);
+  g_test_add_func ("/fast/scatter/over", test_over);
+
+  return g_test_run ();
+}
