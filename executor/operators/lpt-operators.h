@@ -42,6 +42,7 @@ gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_lstm         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_one_hot      (LptProgram *program, LptProgramOp *op);
 /* Updates at constant places. */
 gboolean lpt_prepare_scatter      (LptProgram *program, LptProgramOp *op);
 /* Reductions of plain integers. */

@@ -55,6 +55,26 @@ test_constant (void)
     }
 }
 
+/* Along the last axis and another one, of real numbers and integers; indices beside the depth. */
+static void
+test_one_hot (void)
+{
+  static const char *const values[][2] = { { "f32", "0" }, { "f32", "0.5" }, { "i64", "-3" }, { "u8", "7" } };
+  guint k;
+
+  for (k = 0; k < G_N_ELEMENTS (values); k++)
+    {
+      g_autofree char *text =
+          g_strdup_printf ("%%x = Parameter : i32[3,50]\n%%t = Const {20} : i32[]\n%%i = Mod(%%x, %%t) : i32[3,50]\n"
+                           "%%d = Const {16} : i64[]\n%%p = Const {1} : %s[]\n%%n = Const {%s} : %s[]\n"
+                           "%%y = OneHot(%%i, %%d, %%p, %%n) {axis=-1} : %s[3,50,16]\n"
+                           "%%z = OneHot(%%i, %%d, %%p, %%n) {axis=1} : %s[3,16,50]\nResult(%%y)\nResult(%%z)\n",
+                           values[k][0], values[k][1], values[k][0], values[k][0], values[k][0]);
+
+      compare (text, TRUE);
+    }
+}
+
 /* Over data that nobody else reads, and beside data that is read again. */
 static void
 test_over (void)
@@ -72,6 +92,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast/scatter/constant", test_constant);
+  g_test_add_func ("/fast/scatter/one-hot", test_one_hot);
   g_test_add_func ("/fast/scatter/over", test_over);
 
   return g_test_run ();
