@@ -201,6 +201,24 @@ test_reductions (void)
            "Result(%y)\nResult(%z)\n", TRUE);
 }
 
+/* Sums so far, from either end, with or without the element itself. */
+static void
+test_cumulated (void)
+{
+  guint t, form;
+
+  for (t = 0; t < 3; t++)
+    for (form = 0; form < 8; form++)
+      {
+        g_autofree char *text =
+            g_strdup_printf ("%%x = Parameter : %s[3,40,150]\n%%a = Const {%u} : i64[]\n"
+                             "%%y = CumSum(%%x, %%a) {exclusive=%s, reverse=%s} : %s[3,40,150]\nResult(%%y)\n",
+                             types[t], 1 + form / 4, form & 1 ? "true" : "false", form & 2 ? "true" : "false", types[t]);
+
+        compare (text, TRUE);
+      }
+}
+
 /* Divisors that are computed may be 0, which is an error of the run: no kernel has it. */
 static void
 test_divisors (void)
@@ -219,6 +237,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fast/words/fused", test_fused);
   g_test_add_func ("/fast/words/held", test_held);
   g_test_add_func ("/fast/words/reductions", test_reductions);
+  g_test_add_func ("/fast/words/cumulated", test_cumulated);
   g_test_add_func ("/fast/words/divisors", test_divisors);
 
   return g_test_run ();
