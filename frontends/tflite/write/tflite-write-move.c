@@ -352,11 +352,13 @@ lpt_tfl_write_strided_slice (LptTflWriter *w, gint64 code)
     in[3] = lpt_tfl_w_i32s (w, "strides", (guint) n, ones);
   LptTflWOp *op = lpt_tfl_w_op (w, code, 4, in, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
   gint64 ellipsis = mask_of (&attrs->ellipsis_mask), fresh = mask_of (&attrs->new_axis_mask);
-  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, begin_mask, mask_of (&attrs->begin_mask)));
-  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, end_mask, mask_of (&attrs->end_mask)));
+  /* An axis that shrinks begins where begin says, whatever the IR's mask is; the file's would be obeyed. */
+  gint64 one = mask_of (&attrs->shrink_axis_mask);
+  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, begin_mask, mask_of (&attrs->begin_mask) & ~one));
+  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, end_mask, mask_of (&attrs->end_mask) & ~one));
   lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, ellipsis_mask, ellipsis));
   lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, new_axis_mask, fresh));
-  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, shrink_axis_mask, mask_of (&attrs->shrink_axis_mask)));
+  lpt_tfl_w_set (op, LPT_TFL_INT (StridedSliceOptions, shrink_axis_mask, one));
   lpt_tfl_w_need (op, ellipsis != 0 || fresh != 0 ? 6 : lpt_node_in (w->node, 0)->shape.rank > 4 ? 4 : 1);
 }
 

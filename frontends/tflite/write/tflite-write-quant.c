@@ -120,6 +120,12 @@ is_bare (const LptQuant *quant)
   return quant != NULL && quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0;
 }
 
+static gint
+binary (LptTflWriter *w, gint64 code, gint like, gint a, gint b)
+{
+  return lpt_tfl_w_step (w, code, "step", like, 2, (gint[]) { a, b });
+}
+
 void
 lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
 {
@@ -142,6 +148,13 @@ lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
       lpt_tfl_w_alias (w, 0, layout, x, 1);
       return;
     }
+  /* CAST takes the lowest bits of what a short type does not hold, a Convert its bounds. */
+  if (lpt_dtype_is_integer (y->dtype) && lpt_dtype_bits (y->dtype) < 32
+      && lpt_tfl_w_get (w, x)->type == TFL_TYPE_FLOAT32)
+    {
+      x = binary (w, TFL_MAXIMUM, x, x, lpt_tfl_w_f32 (w, "least", lpt_dtype_min (y->dtype)));
+      x = binary (w, TFL_MINIMUM, x, x, lpt_tfl_w_f32 (w, "greatest", lpt_dtype_max (y->dtype)));
+    }
   LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &x, lpt_tfl_w_out (w, 0, layout, 1));
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, lpt_tfl_w_get (w, x)->type));
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_type (y->dtype)));
@@ -156,12 +169,6 @@ number_in (LptTflWriter *w, guint i, double *number)
     return FALSE;
   *number = lpt_tensor_get_f64 (data, 0);
   return TRUE;
-}
-
-static gint
-binary (LptTflWriter *w, gint64 code, gint like, gint a, gint b)
-{
-  return lpt_tfl_w_step (w, code, "step", like, 2, (gint[]) { a, b });
 }
 
 /* Where the interval falls, or is one number, FakeQuantize jumps between the ends of the output, which no clamp

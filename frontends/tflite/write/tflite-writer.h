@@ -186,6 +186,8 @@ typedef void (*LptTflWriteFunc) (LptTflWriter *w, gint64 code);
 
 /* What is constant becomes a Const. */
 gboolean   lpt_tfl_w_fold  (LptGraph *graph, GError **error);
+/* Nodes that mix types get those that operators want (tflite-w-settle.c). */
+gboolean   lpt_tfl_w_settle (LptGraph *graph, GError **error);
 /* What @node gives: of a Const in its place where it follows from constants of plain numbers alone. */
 LptValue  *lpt_tfl_w_folded (LptGraph *graph, LptNode *node);
 LptTflWGraph *lpt_tfl_w_new_graph (LptTflWriter *w, const char *name);

@@ -1,0 +1,137 @@
+/* tflite-w-settle.c - nodes that mix element types get the types that operators want, by Converts
+ *
+ *     op (integers as f32, f32)         op (Convert (integers), f32)
+ *     arithmetic of integers and f32    the same
+ *     op (f32) : integers               op (f32) for arithmetic that is relaxed, too; for others Convert (Round ()),
+ *                                       for the level of a FakeQuantize may be one bit beside its number
+ *
+ * Only what is relaxed mixes types. Codes are no matter of this: they are written as such, or in real numbers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/tflite/write/tflite-weights.h"
+
+#include <lpt/lpt-body.h>
+
+static LptValue *
+convert (LptGraph *graph, LptValue *value, LptDType dtype)
+{
+  LptNode *node = lpt_graph_add (graph, LPT_OP_CONVERT, 1, NULL, 1, &value);
+  LPT_ATTRS (node, LptConvertAttrs)->destination_type = dtype;
+  lpt_node_out (node)->dtype = dtype;
+  lpt_node_out (node)->shape = value->shape;
+  return lpt_node_out (node);
+}
+
+/* Integers are computed with as real numbers beside such, whatever they count as. */
+static gboolean
+is_real_arithmetic (LptNode *node)
+{
+  const LptOpFlags arithmetic = LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE;
+  gboolean real = FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptInput *in = &node->in[i];
+      if (in->value != NULL)
+        real = real || in->value->quant != NULL || lpt_dtype_is_real (in->value->dtype)
+               || lpt_dtype_is_real (in->compute);
+    }
+  return real && (node->info->flags & arithmetic) == arithmetic;
+}
+
+static void
+settle_inputs (LptGraph *graph, LptNode *node)
+{
+  const gboolean real = is_real_arithmetic (node);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      LptValue *value = lpt_node_in (node, i);
+      const LptDType counts = node->in[i].compute;
+      LptDType wish = counts;
+      node->in[i].compute = LPT_DTYPE_UNDEFINED;
+      if (value == NULL || value->quant != NULL)
+        continue;
+      if (real && !lpt_dtype_is_real (wish) && !lpt_dtype_is_real (value->dtype))
+        wish = LPT_DTYPE_F32;
+      if (wish != LPT_DTYPE_UNDEFINED && wish != value->dtype)
+        lpt_node_set_input (node, i, convert (graph, value, wish));
+    }
+}
+
+/* Does @node read real numbers, of whatever type they are? */
+static gboolean
+reads_numbers (const LptNode *node)
+{
+  return (node->flags & LPT_NODE_RELAXED) != 0 && (node->info->flags & LPT_OP_F_COMPUTE) != 0;
+}
+
+/* Readers of @made that want whole numbers of this type get such. */
+static void
+settle_readers (LptGraph *graph, LptValue *made, LptDType dtype)
+{
+  g_autoptr (GArray) uses = g_array_copy (made->uses);
+  LptValue *whole = NULL;
+  for (guint i = 0; i < uses->len; i++)
+    {
+      const LptUse *use = &g_array_index (uses, LptUse, i);
+      if (reads_numbers (use->node))
+        continue;
+      if (whole == NULL)
+        {
+          whole = made;
+          if (lpt_dtype_is_integer (dtype) && lpt_dtype_is_real (made->dtype))
+            {
+              whole = lpt_node_out (lpt_graph_add (graph, LPT_OP_ROUND, 5, NULL, 1, &made));
+              whole->dtype = made->dtype;
+              whole->shape = made->shape;
+            }
+          whole = convert (graph, whole, dtype);
+        }
+      lpt_node_set_input (use->node, use->index, whole);
+    }
+  if (whole != NULL && made->producer->n_out == 1)
+    lpt_node_take_name (whole->producer, made->producer, "real");
+}
+
+/* Outputs are of the types that follow. */
+static gboolean
+settle_outputs (LptGraph *graph, LptNode *node, GError **error)
+{
+  g_autofree LptDType *had = g_new (LptDType, node->n_out + 1);
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      had[o] = node->out[o].dtype;
+      if (node->out[o].quant != NULL)
+        return TRUE;
+    }
+  node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  if (!lpt_node_infer (node, error))
+    return FALSE;
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].dtype != had[o] && had[o] != LPT_DTYPE_UNDEFINED)
+      settle_readers (graph, &node->out[o], had[o]);
+  return TRUE;
+}
+
+gboolean
+lpt_tfl_w_settle (LptGraph *graph, GError **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (!lpt_tfl_w_settle (lpt_node_body (node, b), error))
+          return FALSE;
+      if ((node->flags & LPT_NODE_RELAXED) == 0 || lpt_node_n_bodies (node) > 0 || node->data != NULL)
+        continue;
+      settle_inputs (graph, node);
+      if (!settle_outputs (graph, node, error))
+        {
+          g_prefix_error (error, "node \"%s\" (%s): ", node->name, node->info->name);
+          return FALSE;
+        }
+    }
+  return order != NULL;
+}
