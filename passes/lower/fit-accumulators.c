@@ -55,7 +55,8 @@ lpt_fit_accumulators (LptRewriter   *rw,
         touches = touches || is_accumulator (lpt_node_in (node, k));
       touches = touches || (node->n_out > 0 && is_accumulator (&node->out[0]));
       /* What computes nothing (Parameter) stays as it is, and is dequantized for its readers. */
-      if (touches && node->n_in > 0 && (node->info->flags & LPT_OP_F_SINK) == 0)
+      if (touches && node->n_in > 0 && (node->info->flags & LPT_OP_F_SINK) == 0
+          && !(node->n_out > 0 && lpt_unlower_loses_bits (node)))
         lpt_unlower (&u, node);
     }
   g_hash_table_unref (u.real);

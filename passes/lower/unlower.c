@@ -1,7 +1,8 @@
 /* unlower.c - the way back of single nodes of a lowered graph: dequantized inputs, real op, codes behind it
  *
  *     a zero point that is computed                  =>  Subtract in front of the product
- *     sums that are gone, read as integers by an op  =>  Convert (sums) in front of it: exact below 2^24, as the sums are
+ *     sums that are gone, read as integers by an op  =>  Convert (sums) in front of it: exact below 2^24. Products
+ *     whose sums may be greater stay as they are, which their restriction refuses
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +10,13 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
+#include "passes/support/lpt-sums-fit.h"
 
 LptValue *
 lpt_unlower_binary (LptGraph *graph,
@@ -286,6 +289,19 @@ unlower_reinterpret (LptUnlower *u,
   write_codes (u, y, reinterpreted (u, real_of (u, x), x->quant, y));
 }
 
+/* No codes, and nothing real, comes of @node. */
+static gboolean
+computes_integers (const LptNode *node)
+{
+  if (node->n_out == 0 || node->op == LPT_OP_CONVERT || (node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+    return FALSE;
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].quant != NULL || lpt_dtype_is_real (node->out[o].dtype))
+      return FALSE;
+
+  return TRUE;
+}
+
 /* The op computes on integers that stand for themselves: sums in place of codes are such to it. Real sums of unit steps
  * become them again. */
 static gboolean
@@ -294,11 +310,8 @@ keep_integers (LptUnlower *u,
 {
   gboolean found = FALSE;
 
-  if (node->n_out == 0 || node->op == LPT_OP_CONVERT || (node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+  if (!computes_integers (node))
     return FALSE;
-  for (guint o = 0; o < node->n_out; o++)
-    if (node->out[o].quant != NULL || lpt_dtype_is_real (node->out[o].dtype))
-      return FALSE;
   for (guint k = 0; k < node->n_in; k++)
     {
       const LptValue *value = lpt_node_in (node, k);
@@ -437,6 +450,20 @@ reads_what_is_gone (LptNode    *node,
 }
 
 gboolean
+lpt_unlower_loses_bits (LptNode *node)
+{
+  const LptValue *y = lpt_node_out (node);
+  gboolean read = FALSE;
+
+  if (y->dtype != LPT_DTYPE_I32 || y->quant == NULL || !lpt_quant_is_plain (y->quant))
+    return FALSE;
+  for (guint i = 0; i < lpt_value_n_uses (y); i++)
+    read |= computes_integers (lpt_value_use (y, i)->node);
+
+  return read && !lpt_node_sums_fit (node);
+}
+
+gboolean
 lpt_unlower_where (LptRewriter    *rw,
                    LptGraph       *graph,
                    LptUnlowerWhy   why,
@@ -459,7 +486,7 @@ lpt_unlower_where (LptRewriter    *rw,
         if (!lpt_unlower_where (rw, lpt_node_body (node, k), why, error))
           return FALSE;
       if (node->n_out == 0 || node->n_in == 0 || lpt_node_n_bodies (node) > 0 ||
-          (reason == NULL && !reads_what_is_gone (node, gone)))
+          (reason == NULL && !reads_what_is_gone (node, gone)) || lpt_unlower_loses_bits (node))
         continue;
       if (reason != NULL)
         lpt_rewriter_decline (rw, node, "%s", reason);

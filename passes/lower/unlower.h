@@ -21,6 +21,9 @@ typedef struct
 /* The node on real values; outputs that do not go are quantized as they were. */
 void lpt_unlower (LptUnlower *u, LptNode *node);
 
+/* Does an op read sums of @node as integers, which real numbers would not hold? Restrictions of it are errors then. */
+gboolean lpt_unlower_loses_bits (LptNode *node);
+
 /* All nodes of the graph and of its bodies for which @why has a reason (transfer full; NULL: none), remarked with it,
  * and the readers of their accumulators, which are not made again. FALSE + error: the graph has a circle, or its shapes
  * do not fit. */

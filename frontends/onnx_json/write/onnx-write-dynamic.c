@@ -86,6 +86,11 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
   const char *codes, *sum;
   Onnx__NodeProto *y;
 
+  if (zero == NULL && bare && lpt_onnx_w_sums_integers (node))
+    {
+      lpt_onnx_w_sums (w, node);
+      return TRUE;
+    }
   if (zero == NULL)
     return FALSE;
   if (bias != NULL || weights->quant == NULL || lpt_node_out (node)->dtype != LPT_DTYPE_I32 ||

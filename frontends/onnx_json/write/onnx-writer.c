@@ -333,13 +333,16 @@ lpt_onnx_serialise (LptGraph         *graph,
                     LptOnnxSaveFlags  flags,
                     GError          **error)
 {
-  g_autoptr (LptGraph) spelled = lpt_graph_has_rounded (graph) ? lpt_graph_copy (graph) : NULL;
+  const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE);
+  g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
   if (spelled != NULL && !lpt_graph_raise_rounded (spelled, error))
     return NULL;
+  if (spelled != NULL)
+    lpt_onnx_w_bare_sums (spelled, TRUE);
   w.opset = needed_opset (w.graph);
 
   w.memory = g_ptr_array_new_with_free_func (g_free);

@@ -150,6 +150,11 @@ gboolean    lpt_onnx_w_is_idle_clamp (LptNode *node);
 
 /* Writes a product whose zero point is computed; FALSE: its is constant. */
 gboolean    lpt_onnx_w_integer_product (LptOnnxWriter *w, LptNode *node);
+/* Products whose sums are plain integers (onnx-write-sums.c): is @node one, once its output has no parameters? Writes
+ * it. The output of all those of a graph loses them, if @change; are there such? */
+gboolean    lpt_onnx_w_sums_integers (LptNode *node);
+void        lpt_onnx_w_sums          (LptOnnxWriter *w, LptNode *node);
+gboolean    lpt_onnx_w_bare_sums     (LptGraph *graph, gboolean change);
 
 /**
  * LptOnnxFold:

@@ -296,6 +296,16 @@ lpt_tfl_codes (LptTflOp *op, LptValue *value)
   return lpt_tfl_real_of (op, reinterpret (op, value, unit));
 }
 
+/* Codes that stand for themselves are beside plain integers what they are. */
+LptValue *
+lpt_tfl_plain (LptTflOp *op, LptValue *value)
+{
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  if (value->quant == NULL || value->producer->data != NULL)
+    return lpt_tfl_codes (op, value);
+  return reinterpret (op, value, unit);
+}
+
 gint
 lpt_tfl_rank (LptTflOp *op, LptValue *value)
 {

@@ -180,6 +180,8 @@ LptValue *lpt_tfl_real_of   (LptTflOp *op, LptValue *value);
 LptValue *lpt_tfl_recode    (LptTflOp *op, LptValue *value, LptQuant *quant);
 /* The integers themselves, without their meaning: a value of type @value->dtype. */
 LptValue *lpt_tfl_codes     (LptTflOp *op, LptValue *value);
+/* Integers of 32 or 64 bits as kernels see them, without a meaning: where they have one, in steps of 1. */
+LptValue *lpt_tfl_plain     (LptTflOp *op, LptValue *value);
 /* A constant at once, its quantization moves with its axes; else a Transpose. */
 LptValue *lpt_tfl_permute   (LptTflOp *op, LptValue *value, guint n, const gint64 *order);
 

@@ -18,11 +18,24 @@ finish (LptTflOp *op, LptValue *y, gboolean front)
   lpt_tfl_set (op, 0, front ? lpt_tfl_back (op, y) : y);
 }
 
-/* Do real and quantized operands meet? Then all become real. */
+static gboolean
+is_wide (const LptValue *value)
+{
+  return lpt_dtype_is_integer (value->dtype) && lpt_dtype_bits (value->dtype) >= 32;
+}
+
+/* Do real and quantized operands meet? Then all become real. Integers of 32 and 64 bits are what kernels compute on,
+ * whatever scale they have. */
 static void
 agree (LptTflOp *op, guint n, LptValue **values)
 {
-  guint quantized = 0;
+  guint quantized = 0, wide = 0;
+  for (guint i = 0; i < n; i++)
+    wide += is_wide (values[i]);
+  for (guint i = 0; i < n && wide == n; i++)
+    values[i] = lpt_tfl_plain (op, values[i]);
+  if (wide == n)
+    return;
   for (guint i = 0; i < n; i++)
     quantized += values[i]->quant != NULL;
   for (guint i = 0; i < n && quantized > 0 && quantized < n; i++)
@@ -59,7 +72,8 @@ lpt_tfl_map_binary (LptTflOp *op)
   LptValue *in[] = { lpt_tfl_in (op, 0), lpt_tfl_in (op, 1) };
   agree (op, 2, in);
   gboolean front = lpt_tfl_align (op, 2, in);
-  LptValue *y = lpt_tfl_done_as (op, lpt_tfl_add_list (op, (LptOp) op->argument, 1, 2, in), 0);
+  LptNode *node = lpt_tfl_add_list (op, (LptOp) op->argument, 1, 2, in);
+  LptValue *y = is_wide (in[0]) ? lpt_tfl_done (op, node) : lpt_tfl_done_as (op, node, 0);
   finish (op, lpt_tfl_activate (op, y, fused (op)), front);
 }
 

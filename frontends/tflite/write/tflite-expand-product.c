@@ -1,6 +1,6 @@
 /* tflite-expand-product.c - products and windows that TensorFlow Lite has in parts
  *
- *     MatMul                     vectors as matrices of one row or column
+ *     MatMul                     vectors as matrices of one row or column; plain sums of codes: tflite-expand-sums.c
  *     ScaledDotProductAttention  softmax (Q K^T scale + mask) V
  *     MaxPool, AvgPool           over three axes: over the last two, then over the first
  *     DepthToSpace               the depth before the blocks: Transpose
@@ -9,6 +9,8 @@
  */
 
 #include "frontends/tflite/write/tflite-expand.h"
+
+#include "ir/lpt-quant-plain.h"
 
 #include <math.h>
 
@@ -24,11 +26,26 @@ lpt_tfl_expand_matmul (LptTflExpand *x)
   LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1), *y = lpt_node_out (x->node);
   gint64 axes[2], n = 0;
   gboolean row = a->shape.rank == 1, column = b->shape.rank == 1;
-  if ((!row && !column) || x->node->n_in > 2)
+  if (!row && !column)
+    {
+      lpt_tfl_x_sums (x);
+      return;
+    }
+  if (x->node->n_in > 2)
     return;
-  a = row ? lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 0), 2, (gint64[]) { 1, -1 }) : lpt_tfl_x_in (x, 0);
-  b = column ? lpt_tfl_x_reshape (x, lpt_tfl_x_in (x, 1), 2, (gint64[]) { -1, 1 }) : lpt_tfl_x_in (x, 1);
+  /* Plain sums of codes stay such. */
+  const gboolean plain = y->dtype == LPT_DTYPE_I32 && y->quant != NULL && lpt_quant_is_plain (y->quant);
+  a = plain ? a : lpt_tfl_x_in (x, 0);
+  b = plain ? b : lpt_tfl_x_in (x, 1);
+  a = row ? lpt_tfl_x_reshape (x, a, 2, (gint64[]) { 1, -1 }) : a;
+  b = column ? lpt_tfl_x_reshape (x, b, 2, (gint64[]) { -1, 1 }) : b;
   LptNode *node = lpt_tfl_x_add (x, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { a, b });
+  if (plain)
+    {
+      node->flags |= LPT_NODE_RELAXED;
+      lpt_node_out (node)->dtype = y->dtype;
+      lpt_value_set_quant (lpt_node_out (node), y->quant);
+    }
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = attrs->transpose_a && !row;
   LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = attrs->transpose_b && !column;
   LptValue *whole = lpt_tfl_x_done (x, node);

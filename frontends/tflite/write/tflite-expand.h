@@ -59,6 +59,9 @@ void      lpt_tfl_x_pool_gaps (LptTflExpand *x);
 /* Maxima and their places. */
 void      lpt_tfl_x_pool_places (LptTflExpand *x);
 
+/* A product of 8-bit codes whose sums are plain integers (tflite-expand-sums.c). */
+void      lpt_tfl_x_sums (LptTflExpand *x);
+
 /* Plain numbers that the node's operator has no kernel for: in a wider type, where there is one. */
 void      lpt_tfl_x_widen (LptTflExpand *x);
 gboolean  lpt_tfl_x_lacks_kernel (const LptNode *node, LptDType *dtype);

@@ -8,6 +8,8 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-quant-plain.h"
+#include "passes/support/lpt-sums-fit.h"
 
 #include <math.h>
 
@@ -18,7 +20,7 @@ lpt_tfl_w_place (LptTflWriter *w, LptValue *value)
   if (place == NULL)
     {
       place = g_new (LptTflPlace, 1);
-      *place = (LptTflPlace) { { -1, -1 }, { -1, -1 }, 1 };
+      *place = (LptTflPlace) { { -1, -1 }, { -1, -1 }, 1, FALSE };
       g_hash_table_insert (w->places, value, place);
     }
   return place;
@@ -91,6 +93,8 @@ tensor_of (LptTflWriter *w, LptValue *value, LptTflLayout layout)
   gint64 order[LPT_MAX_RANK];
   if (rank < 3 && rank >= 0)
     layout = LPT_TFL_PLAIN;
+  if (place->inexact)
+    lpt_tfl_w_fail (w, "sums of more than 24 bits as integers (\"%s\")", value->producer->name);
   if (place->tensor[layout] >= 0 || w->error != NULL)
     return place->tensor[layout];
   if (value->producer->data != NULL)
@@ -170,15 +174,31 @@ lpt_tfl_w_value (LptTflWriter *w, LptValue *value, LptTflLayout layout)
   return tensor;
 }
 
+/* The numbers that were written instead of integers, in this order. */
+static gint
+inexact_of (LptTflWriter *w, LptValue *value, LptTflLayout layout)
+{
+  LptTflPlace *place = lpt_tfl_w_place (w, value);
+  gint64 order[LPT_MAX_RANK];
+  if (place->real[layout] < 0)
+    {
+      lpt_tfl_w_order (layout, value->shape.rank, order);
+      place->real[layout] = lpt_tfl_w_transpose (w, place->real[1 - layout], (guint) value->shape.rank, order);
+    }
+  return place->real[layout];
+}
+
 gint
 lpt_tfl_w_real (LptTflWriter *w, LptValue *value, LptTflLayout layout)
 {
   LptTflPlace *place = lpt_tfl_w_place (w, value);
+  if (value->shape.rank < 3)
+    layout = LPT_TFL_PLAIN;
+  if (place->inexact && w->error == NULL)
+    return inexact_of (w, value, layout);
   gint tensor = lpt_tfl_w_value (w, value, layout);
   if (w->error != NULL || value->quant == NULL || lpt_tfl_w_get (w, tensor)->type == TFL_TYPE_FLOAT32)
     return tensor;
-  if (value->shape.rank < 3)
-    layout = LPT_TFL_PLAIN;
   if (place->real[layout] >= 0)
     return place->real[layout];
   LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
@@ -200,7 +220,11 @@ lpt_tfl_w_real (LptTflWriter *w, LptValue *value, LptTflLayout layout)
     }
   /* DEQUANTIZE has none of 32 bits. */
   if (value->dtype == LPT_DTYPE_I32)
-    return place->real[layout] = lpt_tfl_w_scale (w, value, layout, lpt_tfl_w_cast (w, tensor, LPT_DTYPE_F32), -1);
+    {
+      gint numbers = lpt_tfl_w_cast (w, tensor, LPT_DTYPE_F32);
+      return place->real[layout] = lpt_quant_is_plain (value->quant) ? numbers
+                                                                     : lpt_tfl_w_scale (w, value, layout, numbers, -1);
+    }
   gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, NULL);
   lpt_tfl_w_op (w, TFL_DEQUANTIZE, 1, &tensor, out);
   place->real[layout] = lpt_tfl_w_is_spelled (value) ? lpt_tfl_w_scale (w, value, layout, out, -1) : out;
@@ -337,6 +361,26 @@ lpt_tfl_w_alias (LptTflWriter *w, guint o, LptTflLayout layout, gint tensor, dou
     put_at (w, &w->node->out[o], layout, tensor, gauge);
 }
 
+/* QUANTIZE makes no codes of 32 bits of real numbers. */
+static void
+flush_wide (LptTflWriter *w, const LptTflPending *item, LptTflLayout layout)
+{
+  LptTflPlace *place = lpt_tfl_w_place (w, item->value);
+  gint at = item->from, out = place->tensor[layout];
+  place->inexact = !lpt_node_sums_fit (w->node);
+  place->real[layout] = at;
+  if (place->inexact)
+    return;
+  if (!lpt_quant_is_plain (item->value->quant))
+    {
+      at = lpt_tfl_w_scale (w, item->value, layout, -1, at);
+      at = lpt_tfl_w_step (w, TFL_ROUND, "whole", at, 1, &at);
+    }
+  LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &at, out);
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, TFL_TYPE_FLOAT32));
+  lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, TFL_TYPE_INT32));
+}
+
 void
 lpt_tfl_w_flush (LptTflWriter *w)
 {
@@ -344,6 +388,11 @@ lpt_tfl_w_flush (LptTflWriter *w)
     {
       const LptTflPending *item = &g_array_index (w->pending, LptTflPending, i);
       LptTflLayout layout = item->value->shape.rank < 3 ? LPT_TFL_PLAIN : item->layout;
+      if (item->value->dtype == LPT_DTYPE_I32)
+        {
+          flush_wide (w, item, layout);
+          continue;
+        }
       gint from = lpt_tfl_w_is_spelled (item->value) ? lpt_tfl_w_scale (w, item->value, layout, -1, item->from)
                                                      : item->from;
       lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &from, lpt_tfl_w_place (w, item->value)->tensor[layout]);

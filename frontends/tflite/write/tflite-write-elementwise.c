@@ -203,7 +203,7 @@ lpt_tfl_write_binary (LptTflWriter *w, gint64 code)
           || ((code == TFL_MAXIMUM || code == TFL_MINIMUM)
               && !(lpt_quant_equal (a->quant, b->quant) && lpt_quant_equal (a->quant, lpt_node_out (w->node)->quant)))))
     w->real = TRUE;
-  if (!w->real && (a->quant == NULL) != (b->quant == NULL))
+  if (!w->real && (a->quant == NULL) != (b->quant == NULL) && !lpt_tfl_w_is_plain (w->node))
     w->real = TRUE;
   write_binary (w, code);
 }

@@ -3,7 +3,7 @@
  *     MatMul (x, constant [in, out])      FULLY_CONNECTED; with a scale for each output a CONV_2D of 1x1, for
  *                                         FULLY_CONNECTED has one scale; of data rounded at run time that and a
  *                                         MUL by the scales, for sums of codes are exact
- *     others                              BATCH_MATMUL
+ *     others; plain sums of codes         BATCH_MATMUL
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -205,6 +205,12 @@ lpt_tfl_write_matmul (LptTflWriter *w, gint64 code)
     }
   if (lpt_tfl_w_blocks (w))
     return;
+  if (lpt_tfl_w_sums_codes (w->node))
+    {
+      w->real = FALSE;
+      write_batch (w);
+      return;
+    }
   const gboolean fits = read_product (w, &p);
   if (fits && !p.hybrid && p.x->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
     {

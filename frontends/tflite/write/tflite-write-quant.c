@@ -136,7 +136,7 @@ lpt_tfl_write_convert (LptTflWriter *w, gint64 code)
       lpt_tfl_w_alias (w, 0, layout, lpt_tfl_w_real (w, from, layout), 1);
       return;
     }
-  if (lpt_node_in (w->node, 0)->quant != NULL || y->quant != NULL)
+  if (from->quant != NULL || (y->quant != NULL && !is_bare (y->quant)))
     lpt_tfl_w_fail (w, "quantized integers");
   if (lpt_dtype_is_small_float (y->dtype))
     lpt_tfl_w_fail (w, "rounding to %s", lpt_dtype_name (y->dtype));

@@ -14,6 +14,7 @@
 #include "frontends/tflite/tflite-type-bits.h"
 #include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
 
 #include <lpt/lpt-body.h>
@@ -111,6 +112,7 @@ static void
 write_node (LptTflWriter *w, LptNode *node)
 {
   const Row *row = find_row (node->op);
+  LptWeightedView view;
   LptDType dtype;
   w->node = node;
   w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
@@ -121,6 +123,8 @@ write_node (LptTflWriter *w, LptNode *node)
                        : "no operator does this");
   else if (lpt_tfl_x_lacks_kernel (node, &dtype))
     lpt_tfl_w_fail (w, "%s numbers", lpt_dtype_name (dtype));
+  else if (lpt_weighted_view (node, &view) && lpt_node_in (node, view.zero) != NULL)
+    lpt_tfl_w_fail (w, "a zero point that is computed");
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)

@@ -67,6 +67,7 @@ typedef struct
   gint   tensor[2];         /* by layout; -1 = not there yet */
   gint   real[2];           /* real numbers of quantized integers */
   double gauge;             /* file's real number / graph's */
+  gboolean inexact;         /* real numbers that lack the last bits of the integers: there is no tensor of these */
 } LptTflPlace;
 
 /* A value that was written in real numbers. */
@@ -142,6 +143,10 @@ gint64        lpt_tfl_w_activation (LptTflWriter *w, LptValue **value, double *g
 void          lpt_tfl_w_pass    (LptTflWriter *w, gint from, gint to);
 /* Have the codes of computed @value a meaning that a tensor cannot say? They are plain codes then. */
 gboolean      lpt_tfl_w_is_spelled (const LptValue *value);
+/* Does @node compute on integers of 32 or 64 bits that stand for themselves (tflite-expand-sums.c)? */
+gboolean      lpt_tfl_w_is_plain (const LptNode *node);
+/* Does the product add int8 codes up as plain integers? */
+gboolean      lpt_tfl_w_sums_codes (LptNode *node);
 /* With the quantization of @value s (q - z) of the codes @codes, or r / s + z of the numbers @real, as numbers; the
  * other one is -1. */
 gint          lpt_tfl_w_scale   (LptTflWriter *w, LptValue *value, LptTflLayout layout, gint codes, gint real);
