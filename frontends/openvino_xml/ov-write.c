@@ -396,7 +396,8 @@ is_sayable (const LptNode *node, guint version, guint *n_in, GError **error)
     if (node->out[i].quant != NULL)
       return lpt_dtype_bits (node->out[i].dtype) > 8
                ? fail (error, node, "%s codes with quantization", lpt_dtype_name (node->out[i].dtype))
-               : fail (error, node, "quantization of a value; --until prepare makes FakeQuantize of it");
+               : fail (error, node, "quantization of a value%s",
+                       lpt_graph_is_raised (node->graph) ? "; --until prepare makes FakeQuantize of it" : "");
   return TRUE;
 }
 
@@ -561,11 +562,13 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
 
   if (lowered || lpt_graph_has_integer_ops (graph) || (modes && !graph->lowered))
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
-                   "%s: unsupported in an OpenVINO IR: %s; write .json, or stop before with --until cleanup", xml_path,
+      /* What is not lowered has these for all stages in front of it. */
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "%s: unsupported in an OpenVINO IR: %s; write .json%s",
+                   xml_path,
                    lowered ? "a lowered graph, whose values carry quantization"
                    : lpt_graph_has_integer_ops (graph) ? "integer ops, whose values carry quantization"
-                   : "requantization modes");
+                   : "requantization modes",
+                   lowered && !lpt_graph_is_raised (graph) ? ", or stop before with --until cleanup" : "");
       return FALSE;
     }
   g_autoptr (LptGraph) spelled = ov_needs_spelling (graph) ? lpt_graph_copy (graph) : NULL;
