@@ -2,9 +2,10 @@
  *
  * These are the ops that round in reference arithmetic:
  *   Convert       real to integer truncates, then saturates (4-bit types wrap); integer to narrower integer is
- *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize it
- *                 rounds half to even, as the FakeQuantize with that output type does (LPT merges the two); elsewhere
- *                 what is an integer up to the error of f32 arithmetic (q / 255 * 255) counts as the integer.
+ *                 modulo; to f16, bf16 and the smaller floats nearest even. To 8 or 16 bits behind a FakeQuantize,
+ *                 whose levels may have been moved on the way, it rounds half to even, as the FakeQuantize with that
+ *                 output type does (LPT merges the two); elsewhere what is an integer up to the error of two roundings
+ *                 to f32 (q / 255 * 255) counts as the integer: |x - n| <= 2^-22 |x|.
  *   FakeQuantize  in f32 and in the order that its definition gives, half to even; rounds to an integer and
  *                 saturates where its output type is one.
  *   FakeConvert   y = (f8 (x scale - shift) + shift) / scale, f8 nearest even and saturating.
@@ -20,6 +21,8 @@
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-wrap.h"
+
+#define MAX_MOVES 16
 
 /* --- Convert --- */
 
@@ -45,6 +48,18 @@ reads_numbers (const LptCall *call)
   return call->in[0].quant != NULL && call->out[0].quant == NULL;
 }
 
+/* Levels of a FakeQuantize, maybe moved on the way? */
+static gboolean
+reads_levels (LptNode *node)
+{
+  LptNode *source = lpt_node_src (node, 0);
+
+  for (guint steps = 0; steps < MAX_MOVES && source != NULL && (source->info->flags & LPT_OP_F_PRESERVES) != 0; steps++)
+    source = lpt_node_src (source, 0);
+
+  return source != NULL && source->op == LPT_OP_FAKE_QUANTIZE;
+}
+
 static gboolean
 to_integer (LptCall *call,
             LptDType dtype,
@@ -53,14 +68,11 @@ to_integer (LptCall *call,
   gint64 i, count = lpt_array_count (&call->out[0]);
   gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared) && !reads_numbers (call);
   double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
-  double slack = lpt_dtype_bits (dtype) <= 16 ? (high - low) / (1 << 22) : 0;
-  LptNode *source = lpt_node_src (call->node, 0);
+  const gboolean is_short = lpt_dtype_bits (dtype) <= 16, levels = is_short && reads_levels (call->node);
   gint64 *y = lpt_call_out_i64 (call, 0, error);
 
   if (y == NULL)
     return FALSE;
-  if (slack > 0 && source != NULL && source->op == LPT_OP_FAKE_QUANTIZE)
-    slack = 0.5;
   if (lpt_dtype_bits (dtype) < 8)
     {
       low = -9.0e18;
@@ -82,7 +94,11 @@ to_integer (LptCall *call,
       const float *x = lpt_call_f32 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        y[i] = lpt_wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
+        {
+          double slack = levels ? 0.5 : is_short ? fabs ((double) x[i]) / (1 << 22) : 0;
+
+          y[i] = lpt_wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
+        }
       return x != NULL;
     }
 }

@@ -119,6 +119,16 @@ static const ExecCase cases[] =
   { "convert-to-bytes",
     "%x = Const {2.7, -2.7, 300, -300, 2.9999995} : f32[5]\n%y = Convert(%x) {destination_type=i8} : i8[5]\nResult(%y)\n",
     "2, -2, 127, -128, 3" },
+  { "convert-to-words",              /* near an integer is within two roundings to f32, not within 1/64 */
+    "%x = Const {2.99, -0.99, 32766.99, 2.9999998, 65534.996} : f32[5]\n"
+    "%y = Convert(%x) {destination_type=i16} : i16[5]\n%z = Convert(%x) {destination_type=u16} : u16[5]\nResult(%y)\nResult(%z)\n",
+    "2, 0, 32766, 3, 32767; 2, 0, 32766, 3, 65535" },
+  { "convert-behind-moved-levels",   /* code 149 of 254 over [-128, 127]: 21.587 */
+    "%x = Const {15} : f32[1,1]\n%l = Const {0} : f32[]\n%h = Const {25.5} : f32[]\n%o = Const {-128} : f32[]\n"
+    "%p = Const {127} : f32[]\n%q = FakeQuantize(%x, %l, %h, %o, %p) {levels=255} : f32[1,1]\n"
+    "%s = Const {1} : i64[1]\n%r = Reshape(%q, %s) : f32[1]\n"
+    "%y = Convert(%r) {destination_type=i16} : i16[1]\nResult(%y)\n",
+    "22" },
   { "convert-behind-fake-quantize",    /* code 149 of 254 over [-128, 127]: 21.587, rounds as the i8 FakeQuantize does */
     "%x = Const {15} : f32[1]\n%l = Const {0} : f32[]\n%h = Const {25.5} : f32[]\n%o = Const {-128} : f32[]\n%p = Const {127} : f32[]\n"
     "%q = FakeQuantize(%x, %l, %h, %o, %p) {levels=255} : f32[1]\n%y = Convert(%q) {destination_type=i8} : i8[1]\nResult(%y)\n",
