@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import numpy as np
 
+import computed_cases
 import edge_cases
 import frame_cases
 import hlo_cases
@@ -510,5 +511,5 @@ def mixed(name, inputs, outputs, options=None, expected=None, **more):
 
 
 def cases():
-    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, mediapipe_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, recurrent_form_cases.cases, signal_cases.cases, state_cases.cases, stored_cases.cases):
+    for part in (elementwise, unary, windows, hybrid, products, reduce, moves, index, quantize, search, audio, computed_pads, refused, edge_cases.cases, frame_cases.cases, hlo_cases.cases, list_cases.cases, mediapipe_cases.cases, microfrontend_cases.cases, newer_cases.cases, recurrent_cases.cases, recurrent_form_cases.cases, signal_cases.cases, state_cases.cases, stored_cases.cases, computed_cases.cases):
         yield from part()

@@ -276,8 +276,8 @@ lpt_tfl_recode (LptTflOp *op, LptValue *value, LptQuant *quant)
   return lpt_tfl_done_with (op, node, value->dtype, quant);
 }
 
-static LptValue *
-reinterpret (LptTflOp *op, LptValue *value, LptQuant *quant)
+LptValue *
+lpt_tfl_reinterpret (LptTflOp *op, LptValue *value, LptQuant *quant)
 {
   LptNode *node = lpt_tfl_add (op, LPT_OP_REINTERPRET, 1, value);
   LPT_ATTRS (node, LptQuantizeAttrs)->type = value->dtype;
@@ -293,7 +293,7 @@ lpt_tfl_codes (LptTflOp *op, LptValue *value)
     return value;
   if (value->producer->data != NULL)
     return lpt_tfl_tensor_value (op, lpt_tensor_ref (value->producer->data), NULL);
-  return lpt_tfl_real_of (op, reinterpret (op, value, unit));
+  return lpt_tfl_real_of (op, lpt_tfl_reinterpret (op, value, unit));
 }
 
 /* Codes that stand for themselves are beside plain integers what they are. */
@@ -303,7 +303,7 @@ lpt_tfl_plain (LptTflOp *op, LptValue *value)
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
   if (value->quant == NULL || value->producer->data != NULL)
     return lpt_tfl_codes (op, value);
-  return reinterpret (op, value, unit);
+  return lpt_tfl_reinterpret (op, value, unit);
 }
 
 gint

@@ -178,6 +178,8 @@ LptValue *lpt_tfl_clamp     (LptTflOp *op, LptValue *value, double min, double m
 LptValue *lpt_tfl_real_of   (LptTflOp *op, LptValue *value);
 /* The same codes with the meaning @quant, where both have one. */
 LptValue *lpt_tfl_recode    (LptTflOp *op, LptValue *value, LptQuant *quant);
+/* Integers as codes with the meaning @quant. */
+LptValue *lpt_tfl_reinterpret (LptTflOp *op, LptValue *value, LptQuant *quant);
 /* The integers themselves, without their meaning: a value of type @value->dtype. */
 LptValue *lpt_tfl_codes     (LptTflOp *op, LptValue *value);
 /* Integers of 32 or 64 bits as kernels see them, without a meaning: where they have one, in steps of 1. */

@@ -141,6 +141,12 @@ void
 lpt_tfl_map_leaky_relu (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
+  /* Steps of 0 make 0 of everything in the kernels of short integers. */
+  if (x->quant == NULL && lpt_dtype_is_integer (x->dtype) && lpt_dtype_bits (x->dtype) <= 16)
+    {
+      lpt_tfl_set (op, 0, lpt_tfl_emit (op, LPT_OP_MULTIPLY, 2, x, lpt_tfl_like (op, x, 0)));
+      return;
+    }
   gboolean front = lpt_tfl_align (op, 1, &x);
   float alpha = (float) lpt_tfl_opt_real (op, TFL_LeakyReluOptions_alpha);
   LptShape one = lpt_shape_make (x->shape.rank == 0 ? 0 : 1, (gint64[]) { 1 });
@@ -234,6 +240,8 @@ lpt_tfl_map_softmax (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
   gint rank = lpt_tfl_rank (op, x);
+  const gboolean scalar = rank == 0 && op->argument == LPT_OP_LOG_SOFTMAX;
+  x = scalar ? lpt_tfl_reshape (op, x, 1, (gint64[]) { 1 }) : x;
   float beta = op->argument == LPT_OP_SOFTMAX ? (float) lpt_tfl_opt_real (op, TFL_SoftmaxOptions_beta) : 1.0f;
   if (beta != 1 && x->quant != NULL && beta > 0)
     {
@@ -250,7 +258,8 @@ lpt_tfl_map_softmax (LptTflOp *op)
     LPT_ATTRS (node, LptSoftMaxAttrs)->axis = rank - 1;
   else
     LPT_ATTRS (node, LptLogSoftmaxAttrs)->axis = -1;
-  lpt_tfl_set (op, 0, lpt_tfl_done_as (op, node, 0));
+  LptValue *y = lpt_tfl_done_as (op, node, 0);
+  lpt_tfl_set (op, 0, scalar ? lpt_tfl_reshape (op, y, 0, NULL) : y);
 }
 
 /* x / max (sqrt (sum x^2), 1e-6) */
@@ -258,11 +267,14 @@ void
 lpt_tfl_map_l2_normalization (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
-  LptNode *node = lpt_tfl_add (op, LPT_OP_NORMALIZE_L2, 2, x, lpt_tfl_i64_one (op, lpt_tfl_rank (op, x) - 1));
+  const gint rank = lpt_tfl_rank (op, x);
+  x = rank == 0 ? lpt_tfl_reshape (op, x, 1, (gint64[]) { 1 }) : x;
+  LptNode *node = lpt_tfl_add (op, LPT_OP_NORMALIZE_L2, 2, x, lpt_tfl_i64_one (op, MAX (rank, 1) - 1));
   LPT_ATTRS (node, LptNormalizeL2Attrs)->eps = 1e-12;
   LPT_ATTRS (node, LptNormalizeL2Attrs)->eps_mode = LPT_L2_EPS_MAX;
   LptValue *y = lpt_tfl_done_as (op, node, 0);
-  lpt_tfl_set (op, 0, lpt_tfl_activate (op, y, lpt_tfl_opt_int (op, TFL_L2NormOptions_fused_activation_function)));
+  y = lpt_tfl_activate (op, y, lpt_tfl_opt_int (op, TFL_L2NormOptions_fused_activation_function));
+  lpt_tfl_set (op, 0, rank == 0 ? lpt_tfl_reshape (op, y, 0, NULL) : y);
 }
 
 /* x (bias + alpha sum x^2)^-beta over 2 radius + 1 channels; the IR divides alpha by their number. */

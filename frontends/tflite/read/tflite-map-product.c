@@ -19,13 +19,14 @@ lpt_tfl_bias (LptTflOp *op, LptValue *bias, const LptValue *x, const LptValue *w
     scale[i] = x->quant->scale[0] * w->quant->scale[i];
   if (bias->shape.rank != 1 || (n > 1 && bias->shape.dims[0] != n))
     lpt_tfl_invalid (op, "the bias does not fit %u channels", n);
-  if (bias->producer->data == NULL || (bias->dtype != LPT_DTYPE_I32 && bias->dtype != LPT_DTYPE_I64))
+  if (bias->dtype != LPT_DTYPE_I32 && bias->dtype != LPT_DTYPE_I64)
     {
-      lpt_tfl_unsupported (op, "bias of type %s that is %sconstant", lpt_dtype_name (bias->dtype),
-                           bias->producer->data == NULL ? "not " : "");
+      lpt_tfl_unsupported (op, "bias of type %s", lpt_dtype_name (bias->dtype));
       return bias;
     }
   g_autoptr (LptQuant) quant = lpt_quant_new (n > 1 ? 0 : LPT_QUANT_PER_TENSOR, n, scale, NULL);
+  if (bias->producer->data == NULL)
+    return lpt_tfl_reinterpret (op, bias, quant);
   return lpt_tfl_constant_like (op, bias, lpt_tensor_ref (bias->producer->data), quant);
 }
 

@@ -1,7 +1,10 @@
 /* tflite-map-reduce.c - reductions, ARG_MAX, CUMSUM
  *
- * Data that has its channels first already, and means over the spatial axes of images, are reduced there. Axes that are
- * computed are those of real numbers and plain integers.
+ * Data that has its channels first already, and means over the spatial axes of images, are reduced there. Of codes and
+ * axes that are computed the greatest, the least, and with equal parameters:
+ *
+ *     SUM     the sum of the codes as they are, which wraps
+ *     MEAN    that divided by their number, cut; but over two axes of four that are kept, which has another rule
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,16 +31,44 @@ read_axes (LptTflOp *op, gint rank, gboolean *axes, gboolean *counted)
   return n;
 }
 
+/* Sums and means of codes in 32 bits. */
+static LptValue *
+reduce_codes (LptTflOp *op, LptValue *x, LptValue *axes, gboolean keep)
+{
+  LptValue *codes = lpt_tfl_convert (op, lpt_tfl_codes (op, x), LPT_DTYPE_I32);
+  LptValue *sum = lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, codes, axes, keep);
+  if (op->argument == LPT_OP_REDUCE_MEAN)
+    {
+      LptValue *ones = lpt_tfl_broadcast (op, lpt_tfl_scalar (op, LPT_DTYPE_I32, 1), lpt_tfl_shape_of (op, x));
+      LptNode *node = lpt_tfl_add (op, LPT_OP_DIVIDE, 2, sum, lpt_tfl_reduce (op, LPT_OP_REDUCE_SUM, ones, axes, keep));
+      LPT_ATTRS (node, LptDivideAttrs)->pythondiv = FALSE;
+      sum = lpt_tfl_done (op, node);
+    }
+  return lpt_tfl_reinterpret (op, lpt_tfl_convert (op, sum, x->dtype), x->quant);
+}
+
 /* Axes that a run knows, in the file's order. */
 static void
 reduce_computed (LptTflOp *op, LptValue *x)
 {
   LptTflTensor *out = lpt_tfl_out_tensor (op, 0);
-  if (x->quant != NULL || (out != NULL && out->quant != NULL))
-    lpt_tfl_unsupported (op, "axes of codes that are not constant");
-  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 2, x, lpt_tfl_whole_in (op, 1));
-  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0;
-  lpt_tfl_set (op, 0, lpt_tfl_done (op, node));
+  const LptQuant *to = out != NULL ? out->quant : NULL;
+  LptValue *axes = lpt_tfl_whole_in (op, 1);
+  const gboolean keep = lpt_tfl_opt_int (op, TFL_ReducerOptions_keep_dims) != 0;
+  const gboolean moves = (lpt_op_info ((LptOp) op->argument)->flags & LPT_OP_F_MONOTONE) != 0;
+  if ((x->quant != NULL || to != NULL) && !moves)
+    {
+      if (!lpt_quant_equal (x->quant, to) || op->argument == LPT_OP_REDUCE_PROD
+          || (op->argument == LPT_OP_REDUCE_MEAN && keep && x->shape.rank == 4))
+        lpt_tfl_unsupported (op, "axes of codes that are not constant");
+      else
+        lpt_tfl_set (op, 0, reduce_codes (op, x, axes, keep));
+      return;
+    }
+  LptNode *node = lpt_tfl_add (op, (LptOp) op->argument, 2, x, axes);
+  LPT_ATTRS (node, LptReduceAttrs)->keep_dims = keep;
+  lpt_tfl_set (op, 0, moves && x->quant != NULL ? lpt_tfl_done_with (op, node, x->dtype, x->quant)
+                                                : lpt_tfl_done (op, node));
 }
 
 void
