@@ -162,7 +162,7 @@ lpt_tfl_write_softmax (LptTflWriter *w, gint64 code)
     w->real = TRUE;
   gint in = lpt_tfl_w_in (w, 0, layout), out = lpt_tfl_w_out (w, 0, layout, 1), direct = out;
   axis = lpt_tfl_w_axis ((gint) axis, rank, layout);
-  gboolean swap = axis != rank - 1 && w->error == NULL;
+  gboolean swap = rank > 0 && axis != rank - 1 && w->error == NULL;
   for (gint i = 0; i < rank; i++)
     order[i] = i == axis ? rank - 1 : i == rank - 1 ? axis : i;
   if (swap)
@@ -171,9 +171,18 @@ lpt_tfl_write_softmax (LptTflWriter *w, gint64 code)
       LptShape shape = lpt_tfl_w_get (w, in)->shape;
       direct = lpt_tfl_w_like (w, "softmax", out, &shape);
     }
+  /* The operator wants an axis. */
+  const LptShape one = lpt_shape_make (1, (gint64[]) { 1 });
+  if (rank == 0 && w->error == NULL)
+    {
+      in = lpt_tfl_w_reshape (w, in, &one, lpt_tfl_w_get (w, in)->quant, -1);
+      direct = lpt_tfl_w_like (w, "softmax", out, &one);
+    }
   LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &in, direct);
   if (!log)
     lpt_tfl_w_set (op, LPT_TFL_REAL (SoftmaxOptions, beta, 1));
+  if (rank == 0)
+    lpt_tfl_w_reshape (w, direct, &LPT_SHAPE_SCALAR, NULL, out);
   if (swap)
     lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, (gint[]) { direct, lpt_tfl_w_i32s (w, "back", (guint) rank, order) }, out);
 }
