@@ -60,6 +60,14 @@ reads_levels (LptNode *node)
   return source != NULL && source->op == LPT_OP_FAKE_QUANTIZE;
 }
 
+LptConvertNear
+lpt_convert_near (LptNode *convert)
+{
+  if (lpt_dtype_bits (lpt_node_out (convert)->dtype) > 16)
+    return (LptConvertNear) { 0, 0 };
+  return reads_levels (convert) ? (LptConvertNear) { 0.5, 0 } : (LptConvertNear) { 0, 1.0 / (1 << 22) };
+}
+
 static gboolean
 to_integer (LptCall *call,
             LptDType dtype,
@@ -68,7 +76,7 @@ to_integer (LptCall *call,
   gint64 i, count = lpt_array_count (&call->out[0]);
   gboolean from_integer = !lpt_dtype_is_real (call->in[0].declared) && !reads_numbers (call);
   double low = lpt_convert_low (dtype), high = lpt_convert_high (dtype);
-  const gboolean is_short = lpt_dtype_bits (dtype) <= 16, levels = is_short && reads_levels (call->node);
+  const LptConvertNear near = lpt_convert_near (call->node);
   gint64 *y = lpt_call_out_i64 (call, 0, error);
 
   if (y == NULL)
@@ -94,11 +102,7 @@ to_integer (LptCall *call,
       const float *x = lpt_call_f32 (call, 0, error);
 
       for (i = 0; x != NULL && i < count; i++)
-        {
-          double slack = levels ? 0.5 : is_short ? fabs ((double) x[i]) / (1 << 22) : 0;
-
-          y[i] = lpt_wrap ((gint64) to_whole (x[i], slack, low, high), dtype);
-        }
+        y[i] = lpt_wrap ((gint64) to_whole (x[i], near.slack + near.share * fabs ((double) x[i]), low, high), dtype);
       return x != NULL;
     }
 }

@@ -42,7 +42,7 @@ struct _Convert
   LptFloatMap           map;
   gsize    count, in_size, out_size;
   LptDType from, dtype;                /* storage of the data; type of the result, as declared */
-  float    slack;                      /* to the nearest integer, of those that are held as f32 */
+  LptConvertNear near;                 /* what counts as an integer, of those that are held as f32 */
 };
 
 static void
@@ -210,7 +210,8 @@ reals_to_held (const Convert *c,
                gpointer       out,
                gsize          n)
 {
-  c->whole->cut_near (n, in, (float) lpt_convert_low (c->dtype), (float) lpt_convert_high (c->dtype), c->slack, out);
+  c->whole->cut_near (n, in, (float) lpt_convert_low (c->dtype), (float) lpt_convert_high (c->dtype),
+                      (float) c->near.slack, (float) c->near.share, out);
 }
 
 static void
@@ -231,17 +232,6 @@ convert_run (const LptProgramOp *op,
     c->rounds->map (c->map, n, c->some != NULL ? out : in, out);
 }
 
-/* How near an integer of @op's type counts as it. */
-static float
-slack_of (const LptProgramOp *op)
-{
-  const LptDType dtype = op->out[0]->array.declared;
-  const LptNode *source = lpt_node_src (op->node, 0);
-
-  return source != NULL && source->op == LPT_OP_FAKE_QUANTIZE
-             ? 0.5f : (float) ((lpt_convert_high (dtype) - lpt_convert_low (dtype)) / (1 << 22));
-}
-
 /* To integers of 8 and 16 bits. */
 static gboolean
 choose_held (const LptProgramOp *op,
@@ -249,7 +239,7 @@ choose_held (const LptProgramOp *op,
 {
   const LptArray *in = &op->in[0]->array;
 
-  c->slack = slack_of (op);
+  c->near = lpt_convert_near (op->node);
   if (in->dtype == LPT_DTYPE_I64)
     c->some = words_to_held;
   else

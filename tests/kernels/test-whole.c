@@ -149,7 +149,7 @@ check_widths (const LptWholeKernel *kernel, size_t n)
 }
 
 static bool
-check_cuts (const LptWholeKernel *kernel, size_t n, double lo, double hi, double slack)
+check_cuts (const LptWholeKernel *kernel, size_t n, double lo, double hi, double slack, double share)
 {
   static const float ends[] =
   {
@@ -166,11 +166,11 @@ check_cuts (const LptWholeKernel *kernel, size_t n, double lo, double hi, double
            : random_u32 () % 2 ? (float) random_range (-40000, 80000) / 128
                                 : (float) random_range (-300, 300) * 1.0000001f;
   kernel->cut (n, x, out);
-  kernel->cut_near (n, x, (float) lo, (float) hi, (float) slack, few);
+  kernel->cut_near (n, x, (float) lo, (float) hi, (float) slack, (float) share, few);
   for (size_t i = 0; i < n; i++)
     {
       const double v = isnan (x[i]) ? 0 : x[i], near = nearbyint (v);
-      const double whole = fabs (v - near) <= slack ? near : trunc (v);
+      const double whole = fabs (v - near) <= slack + share * fabs (v) ? near : trunc (v);
 
       ok = ok && out[i] == (int64_t) (v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v);
       ok = ok && few[i] == (float) (whole < lo ? lo : whole > hi ? hi : whole);
@@ -209,10 +209,10 @@ main (void)
               }
           ok = check_quotients (&kernels[k], lengths[i]) && ok;
           ok = check_widths (&kernels[k], lengths[i]) && ok;
-          ok = check_cuts (&kernels[k], lengths[i], 0, 255, 255.0 / (1 << 22)) && ok;
-          ok = check_cuts (&kernels[k], lengths[i], -128, 127, 0.5) && ok;
-          ok = check_cuts (&kernels[k], lengths[i], -32768, 32767, 65535.0 / (1 << 22)) && ok;
-          ok = check_cuts (&kernels[k], lengths[i], 0, 65535, 0) && ok;
+          ok = check_cuts (&kernels[k], lengths[i], 0, 255, 0, 1.0 / (1 << 22)) && ok;
+          ok = check_cuts (&kernels[k], lengths[i], -128, 127, 0.5, 0) && ok;
+          ok = check_cuts (&kernels[k], lengths[i], -32768, 32767, 0, 1.0 / (1 << 22)) && ok;
+          ok = check_cuts (&kernels[k], lengths[i], 0, 65535, 0, 0) && ok;
         }
       test_report (ok, "%s", kernels[k].name);
     }

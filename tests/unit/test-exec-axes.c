@@ -26,7 +26,8 @@ static const ExecCase cases[] =
     "%b = CumSum(%x, %z) {exclusive=true, reverse=true} : f32[3]\nResult(%a)\nResult(%b)\n",
     "1, 3, 6; 5, 3, 0" },
   { "cumulative-sum-of-a-scalar",
-    "%x = Const {3} : f32[]\n%a = CumSum(%x) : f32[]\n%b = CumSum(%x) {exclusive=true} : f32[]\nResult(%a)\nResult(%b)\n",
+    "%x = Const {3} : f32[]\n%a = CumSum(%x) : f32[]\n%b = CumSum(%x) {exclusive=true} : f32[]\n"
+    "Result(%a)\nResult(%b)\n",
     "3; 0" },
   { "arg-reduce",
     "%x = Const {1, 3, 3, 2} : f32[1,4]\n%f = ArgMax(%x) {axis=1, keep_dims=false} : i64[1]\n"

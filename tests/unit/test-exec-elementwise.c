@@ -121,7 +121,8 @@ static const ExecCase cases[] =
     "2, -2, 127, -128, 3" },
   { "convert-to-words",              /* near an integer is within two roundings to f32, not within 1/64 */
     "%x = Const {2.99, -0.99, 32766.99, 2.9999998, 65534.996} : f32[5]\n"
-    "%y = Convert(%x) {destination_type=i16} : i16[5]\n%z = Convert(%x) {destination_type=u16} : u16[5]\nResult(%y)\nResult(%z)\n",
+    "%y = Convert(%x) {destination_type=i16} : i16[5]\n%z = Convert(%x) {destination_type=u16} : u16[5]\n"
+    "Result(%y)\nResult(%z)\n",
     "2, 0, 32766, 3, 32767; 2, 0, 32766, 3, 65535" },
   { "convert-behind-moved-levels",   /* code 149 of 254 over [-128, 127]: 21.587 */
     "%x = Const {15} : f32[1,1]\n%l = Const {0} : f32[]\n%h = Const {25.5} : f32[]\n%o = Const {-128} : f32[]\n"

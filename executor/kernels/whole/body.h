@@ -244,18 +244,19 @@ LPT_FN (lpt_whole_cut) (size_t n, const float *restrict in, int64_t *restrict ou
 }
 
 void
-LPT_FN (lpt_whole_cut_near) (size_t n, const float *restrict in, float lo, float hi, float slack, float *restrict out)
+LPT_FN (lpt_whole_cut_near) (size_t n, const float *restrict in, float lo, float hi, float slack, float share,
+                             float *restrict out)
 {
   /* Bounds that leave the rounding alone. */
-  const int32_t low = (int32_t) lo, high = (int32_t) hi, least = bits_of (slack),
-                limit = bits_of ((hi > -lo ? hi : -lo) + 1);
+  const int32_t low = (int32_t) lo, high = (int32_t) hi, limit = bits_of ((hi > -lo ? hi : -lo) + 1);
 
   for (size_t i = 0; i < n; i++)
     {
       const float x = bounded (bits_of (in[i]), limit), near = (x + EVEN) - EVEN;
       const int32_t cut = (int32_t) x;
-      /* All bits where |x - near| <= slack: a comparison would become a branch. */
-      const int32_t rounds = ((bits_of (x - near) & INT32_MAX) - least - 1) >> 31;
+      const float least = slack + share * real_of (bits_of (x) & INT32_MAX);
+      /* All bits where |x - near| <= least: a comparison would become a branch. */
+      const int32_t rounds = ((bits_of (x - near) & INT32_MAX) - bits_of (least) - 1) >> 31;
       int32_t v = cut + (((int32_t) near - cut) & rounds);
 
       v = v < low ? low : v;

@@ -55,9 +55,9 @@ typedef struct {
   void      (*widen)        (size_t n, const int32_t *in, int64_t *out);
   /* Real numbers cut to integers of 32 bits, as words; what lies beyond is the last one, NaN is 0. */
   void      (*cut)          (size_t n, const float *in, int64_t *out);
-  /* Real numbers cut to integers within [lo, hi], what is at most `slack` from an integer (half to even) to that; NaN
-   * is 0. |lo|, |hi| <= 2^16, 0 <= slack <= 0.5. */
-  void      (*cut_near)     (size_t n, const float *in, float lo, float hi, float slack, float *out);
+  /* Real numbers cut to integers within [lo, hi], what is at most slack + share |x| from an integer (half to even) to
+   * that; NaN is 0. |lo|, |hi| <= 2^16, 0 <= slack <= 0.5; slack or share is 0, share a power of two. */
+  void      (*cut_near)     (size_t n, const float *in, float lo, float hi, float slack, float share, float *out);
 } LptWholeKernel;
 
 #define LPT_WHOLE_KERNEL(needs, isa) \
@@ -75,7 +75,8 @@ typedef struct {
   void lpt_whole_narrow__##isa       (size_t n, const int64_t *in, int32_t *out); \
   void lpt_whole_widen__##isa        (size_t n, const int32_t *in, int64_t *out); \
   void lpt_whole_cut__##isa          (size_t n, const float *in, int64_t *out); \
-  void lpt_whole_cut_near__##isa     (size_t n, const float *in, float lo, float hi, float slack, float *out);
+  void lpt_whole_cut_near__##isa     (size_t n, const float *in, float lo, float hi, float slack, float share, \
+                                      float *out);
 #include "executor/kernels/whole/whole.def"
 #undef LPT_WHOLE_KERNEL
 
