@@ -88,13 +88,13 @@ def in_tensorflow_lite(path, feeds):
 
 
 def difference(have, want, half):
-    """Numbers in float32 here may be of another width there."""
+    """Numbers may be of another width there: TensorFlow Lite has none but float32."""
     if have.shape != want.shape:
         return "shape %s, not %s" % (want.shape, have.shape)
-    if have.dtype != want.dtype and not (have.dtype == np.float32 and want.dtype.kind == "f"):
+    if have.dtype != want.dtype and not (have.dtype.kind == "f" and want.dtype.kind == "f"):
         return "type %s, not %s" % (want.dtype, have.dtype)
     a, b = have.astype(np.float64), want.astype(np.float64)
-    bound = 0 if have.dtype.kind != "f" else 4e-3 if half else 2e-5
+    bound = 0 if have.dtype.kind != "f" else 4e-3 if half or have.dtype == np.float16 else 2e-5
     with np.errstate(invalid="ignore"):
         far = ~((np.abs(a - b) <= bound * (1 + np.abs(a))) | (a == b) | (np.isnan(a) & np.isnan(b)))
     return "%d of %d differ: %s, not %s" % (far.sum(), far.size, b[far][:3], a[far][:3]) if far.any() else None
