@@ -160,8 +160,9 @@ fit (LptTflOp *op, LptValue *value, const LptTflTensor *t)
       LPT_ATTRS (node, LptQuantizeAttrs)->type = t->dtype;
       return lpt_tfl_done_with (op, node, t->dtype, t->quant);
     }
-  if (value->quant == NULL && value->dtype == t->dtype && lpt_quant_is_plain (t->quant)
-      && value->producer->data == NULL)
+  /* Sums are what they are; 8 and 16 bits in steps of 1 are codes for what reads them. */
+  if (value->quant == NULL && value->dtype == t->dtype && lpt_dtype_bits (t->dtype) > 16
+      && lpt_quant_is_plain (t->quant) && value->producer->data == NULL)
     return value;
   /* Plain integers get the meaning of the tensor: codes of step 1 first. */
   if (t->quant != NULL && value->quant == NULL && value->dtype == t->dtype && value->producer->data == NULL)
