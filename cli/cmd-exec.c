@@ -96,27 +96,6 @@ print_output (const char *name, LptTensor *tensor)
   puts (n > 8 ? ", ...}" : "}");
 }
 
-/* The reference run gives real numbers as it computed them, in single precision; files have them as the graph declares
- * them. */
-static gboolean
-declare_outputs (const LptGraph *graph, GPtrArray *outputs, GError **error)
-{
-  for (guint i = 0; i < MIN (outputs->len, graph->results->len); i++)
-    {
-      LptTensor *tensor = g_ptr_array_index (outputs, i);
-      LptDType declared = lpt_node_in (g_ptr_array_index (graph->results, i), 0)->dtype;
-      if (!lpt_dtype_is_real (declared) || !lpt_dtype_is_real (lpt_tensor_dtype (tensor))
-          || lpt_tensor_dtype (tensor) == declared)
-        continue;
-      LptTensor *own = lpt_tensor_convert (tensor, declared, error);
-      if (own == NULL)
-        return FALSE;
-      lpt_tensor_unref (tensor);
-      outputs->pdata[i] = own;
-    }
-  return TRUE;
-}
-
 static gboolean
 write_outputs (const ExecArgs *args, const LptPlan *plan, GPtrArray *outputs, GError **error)
 {
@@ -192,7 +171,7 @@ run (const ExecArgs *args, LptGraph *graph, GPtrArray *tensors, CmdCache *cache,
   if (outputs == NULL)
     return FALSE;
   progress_end ();
-  if ((args->out != NULL && !declare_outputs (graph, outputs, error)) || !write_outputs (args, plan, outputs, error) ||
+  if (!write_outputs (args, plan, outputs, error) ||
       (args->dump != NULL && !dump_values (args->dump, plan, context, error)))
     return FALSE;
   if (args->trace != NULL && !cmd_trace_write (args->trace, plan, context, error))
