@@ -84,8 +84,8 @@ test_fronts (void)
     "%x = Parameter : f32[9,200]\n%a = Const {-2} : f32[]\n%b = Const {2} : f32[]\n%c = Const {0} : f32[]\n"
     "%d = Const {255} : f32[]\n%f = FakeQuantize(%x, %a, %b, %c, %d) {levels=256} : f32[9,200]\n"
     "%y = Convert(%f) {destination_type=u8} : u8[9,200]\nResult(%y)\n",
-    "%x = Parameter : f32[9,200]\n%a = Const {100.3} : f32[]\n%f = Multiply(%x, %a) : f32[9,200]\n"
-    "%y = Convert(%f) {destination_type=i8} : i8[9,200]\nResult(%y)\n",
+    ("%x = Parameter : f32[9,200]\n%a = Const {100.3} : f32[]\n%f = Multiply(%x, %a) : f32[9,200]\n"
+     "%y = Convert(%f) {destination_type=i8} : i8[9,200]\nResult(%y)\n"),
   };
   guint k;
 
