@@ -41,6 +41,7 @@
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "passes/support/lpt-codes.h"
 
 /* Does an integer op of the file read the codes of @value, maybe behind what hands them on? */
@@ -293,7 +294,7 @@ read_real (LptCodes *nz,
 
   if (value == NULL)
     return;
-  if (!lpt_codes_are_numbers (value->quant))
+  if (!lpt_quant_is_plain (value->quant))
     lpt_node_set_input (node, i, lpt_codes_chain (nz, value, value->quant, dtype, value->producer->name));
   else if (lpt_dtype_is_integer (value->dtype) || (lpt_dtype_is_real (value->dtype) && value->dtype != dtype))
     lpt_node_set_input (node, i, lpt_codes_convert (nz, value, dtype, value->producer->name));
@@ -551,7 +552,7 @@ normalize_graph (LptRewriter  *rw,
       LptNode *node = g_ptr_array_index (order, i);
 
       for (guint o = 0; o < node->n_out && (node->flags & LPT_NODE_DEAD) == 0; o++)
-        if (!lpt_codes_are_numbers (node->out[o].quant))
+        if (!lpt_quant_is_plain (node->out[o].quant))
           dequantize_readers (&nz, &node->out[o]);
     }
   replace_all (&nz, order, LPT_OP_QUANTIZE, replace_quantize);

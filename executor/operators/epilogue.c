@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "executor/operators/lpt-operators.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 
 /* The op that alone reads @value and whose work neither a form of its own nor another op does yet, or NULL. */
@@ -274,14 +275,13 @@ follow_scale (LptFusedEpilogue *epilogue,
               LptProgramOp     *owner,
               LptProgramOp     *convert)
 {
-  const LptQuant *quant = convert->in[0]->array.quant;
   const LptShape *shape = &convert->in[0]->array.shape;
   LptProgramOp *product = convert->n_out == 1 ? only_reader (convert->out[0]) : NULL;
   LptProgramValue *scale;
 
   if ((convert->node->op != LPT_OP_CONVERT && convert->node->op != LPT_OP_DEQUANTIZE) ||
       !lpt_program_is_real (convert->out[0]) || product == NULL || product->node->op != LPT_OP_MULTIPLY ||
-      product->n_in != 2 || (quant != NULL && (quant->n != 1 || quant->scale[0] != 1 || quant->zero_point[0] != 0)))
+      product->n_in != 2 || !lpt_quant_is_plain (convert->in[0]->array.quant))
     return FALSE;
   scale = product->in[product->in[0] == convert->out[0] ? 1 : 0];
   if (!lpt_program_is_real (scale) || scale == convert->out[0] ||

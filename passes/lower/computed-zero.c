@@ -13,6 +13,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
 
@@ -21,8 +22,7 @@ static LptValue *
 bare_codes (const LptForm *form)
 {
   if (form == NULL || !lpt_form_is_8bit (form) || lpt_form_is_clamped (form) || form->n != 1 || form->a[0] != 1 ||
-      form->b[0] != 0 || form->q->quant == NULL || form->q->quant->n != 1 || form->q->quant->scale[0] != 1 ||
-      form->q->quant->zero_point[0] != 0)
+      form->b[0] != 0 || form->q->quant == NULL || !lpt_quant_is_plain (form->q->quant))
     return NULL;
 
   return form->q;

@@ -31,6 +31,7 @@
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/core/lpt-rewriter.h"
 #include "passes/lower/fit.h"
@@ -90,8 +91,7 @@ reads_real (const LptUse   *use,
   const LptNode *user = use->node;
 
   if (user->op == LPT_OP_CONVERT)
-    return lpt_dtype_is_real (user->out[0].dtype) && sum->quant->n == 1 && sum->quant->scale[0] == 1 &&
-           sum->quant->zero_point[0] == 0;
+    return lpt_dtype_is_real (user->out[0].dtype) && lpt_quant_is_plain (sum->quant);
   if (user->op == LPT_OP_REINTERPRET)
     return is_sum (&user->out[0]);
 

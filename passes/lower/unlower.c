@@ -317,8 +317,7 @@ keep_integers (LptUnlower *u,
       const LptValue *value = lpt_node_in (node, k);
 
       if (value != NULL && value->quant != NULL &&
-          (value->quant->n > 1 || value->quant->scale[0] != 1 || value->quant->zero_point[0] != 0 ||
-           !g_hash_table_contains (u->real, value)))
+          (!lpt_quant_is_plain (value->quant) || !g_hash_table_contains (u->real, value)))
         return FALSE;
     }
   for (guint k = 0; k < node->n_in; k++)

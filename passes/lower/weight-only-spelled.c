@@ -18,6 +18,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "passes/lower/weight-only.h"
 
 /* Ops behind each other, and numbers of a constant, that are looked at. */
@@ -67,15 +68,6 @@ clamped (Range  r,
   return c;
 }
 
-/* Are its codes the numbers that they stand for? */
-static gboolean
-is_plain (const LptValue *value)
-{
-  const LptQuant *quant = value->quant;
-
-  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
-}
-
 static gboolean
 reads_integers (const LptNode *node)
 {
@@ -93,7 +85,7 @@ range_of_function (LptNode *node,
     return (Range) { TRUE, MIN (floor (r.low), -1), MAX (ceil (r.high), 1) };
   if (node->op == LPT_OP_CLAMP)
     return clamped (r, LPT_ATTRS (node, LptClampAttrs)->min, LPT_ATTRS (node, LptClampAttrs)->max);
-  if (!reads_integers (node) || !is_plain (from) || !lpt_dtype_is_real (node->out[0].dtype))
+  if (!reads_integers (node) || !lpt_quant_is_plain (from->quant) || !lpt_dtype_is_real (node->out[0].dtype))
     return any;
   if (lpt_dtype_is_real (from->dtype))
     return r;

@@ -5,6 +5,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "passes/support/lpt-codes.h"
 
 /* --- numbers ------------------------------------------------------------------- */
@@ -122,13 +123,6 @@ lpt_codes_convert (LptCodes   *nz,
   return lpt_node_out (node);
 }
 
-/* Codes that are the numbers themselves. */
-gboolean
-lpt_codes_are_numbers (const LptQuant *quant)
-{
-  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
-}
-
 /* The integers of @value as numbers: those of another constant or behind a Reinterpret, until values lose their
  * quantization. */
 static LptValue *
@@ -140,7 +134,7 @@ bare (LptCodes   *nz,
   g_autoptr (LptQuant) number = lpt_quant_new_one (1, 0);
   LptNode *node;
 
-  if (lpt_codes_are_numbers (value->quant))
+  if (lpt_quant_is_plain (value->quant))
     return value;
   if (value->producer->data != NULL)
     {

@@ -15,8 +15,6 @@ typedef struct
   GHashTable  *bare;      /* LptValue * of a constant with quantization -> LptValue * of its integers as numbers */
 } LptCodes;
 
-/* Are the codes the numbers themselves? NULL = no quantization. */
-gboolean  lpt_codes_are_numbers   (const LptQuant *quant);
 /* Has FakeQuantize levels for integers of this type? */
 gboolean  lpt_codes_have_levels   (LptDType dtype);
 /* @value in another type. */

@@ -9,6 +9,7 @@
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/lpt-memory.h"
 #include "ir/lpt-quant-move.h"
+#include "ir/lpt-quant-plain.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -286,7 +287,7 @@ lpt_onnx_add_list (LptOnnxNode     *on,
 
   /* Quantized integers go through moves as they are; whoever did not ask for them gets the bare ones. */
   for (guint i = 0; i < n_in; i++)
-    if (in[i] != NULL && !on->quantized && !lpt_onnx_is_plain (in[i]) && !(i == 0 && lpt_onnx_moves (node)))
+    if (in[i] != NULL && !on->quantized && !lpt_quant_is_plain (in[i]->quant) && !(i == 0 && lpt_onnx_moves (node)))
       lpt_node_set_input (node, i, lpt_onnx_plain (on, in[i]));
   return node;
 }

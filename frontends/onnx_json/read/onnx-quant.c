@@ -6,14 +6,7 @@
 #include "frontends/onnx_json/read/onnx-quant.h"
 
 #include "ir/lpt-quant-move.h"
-
-gboolean
-lpt_onnx_is_plain (const LptValue *value)
-{
-  const LptQuant *quant = value->quant;
-
-  return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
-}
+#include "ir/lpt-quant-plain.h"
 
 static LptValue *
 reinterpret (LptOnnxNode *on,
@@ -47,7 +40,7 @@ lpt_onnx_plain (LptOnnxNode *on,
 {
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
 
-  if (lpt_onnx_is_plain (value))
+  if (lpt_quant_is_plain (value->quant))
     return value;
   return value->producer->data != NULL ? constant_with (on, value, NULL) : reinterpret (on, value, unit);
 }

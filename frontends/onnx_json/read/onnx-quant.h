@@ -12,8 +12,6 @@
 
 #include "frontends/onnx_json/read/onnx-import.h"
 
-/* Are the integers the numbers that they stand for? (no quantization, or scale 1 and zero point 0) */
-gboolean  lpt_onnx_is_plain   (const LptValue *value);
 /* The bare integers of a value. */
 LptValue *lpt_onnx_plain      (LptOnnxNode *on, LptValue *value);
 /* The same integers with this quantization. */

@@ -13,6 +13,7 @@
 #include "frontends/tflite/write/tflite-weights.h"
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-quant-plain.h"
 
 #include <math.h>
 
@@ -117,7 +118,7 @@ lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
 static gboolean
 is_bare (const LptQuant *quant)
 {
-  return quant != NULL && quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0;
+  return quant != NULL && lpt_quant_is_plain (quant);
 }
 
 static gint
