@@ -1,4 +1,4 @@
-/* lpt-quant-plain.h - codes that stand for themselves: one step for all of them, of 1 and from 0
+/* lpt-quant-plain.h - what parameters of codes leave out: steps, where codes stand for themselves, and zero points
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,11 +8,22 @@
 
 #include <lpt/lpt-graph.h>
 
-/* NULL, integers without parameters, are such, too. */
+/* One step for all of them, of 1 and from 0? NULL, integers without parameters, are such, too. */
 static inline gboolean
 lpt_quant_is_plain (const LptQuant *quant)
 {
   return quant == NULL || (quant->n == 1 && quant->scale[0] == 1 && quant->zero_point[0] == 0);
+}
+
+/* Is a zero point not 0? */
+static inline gboolean
+lpt_quant_has_zero_points (const LptQuant *quant)
+{
+  for (guint c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] != 0)
+      return TRUE;
+
+  return FALSE;
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "eval/lpt-exec-ops.h"
 #include "eval/lpt-recurrent.h"
 #include "executor/kernels/split16/split16.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/scalar/lpt-loop.h"
 
 /* Rows of weights: floats, or signed codes with a scale for each row. */
@@ -185,15 +186,9 @@ static gboolean
 is_coded (const LptArray *array)
 {
   const LptQuant *quant = array->quant;
-  guint c;
 
-  if (quant == NULL || array->dtype != LPT_DTYPE_I8 || !lpt_recurrent_scales_fit (quant, &array->shape))
-    return FALSE;
-  for (c = 0; c < quant->n; c++)
-    if (quant->zero_point[c] != 0)
-      return FALSE;
-
-  return TRUE;
+  return quant != NULL && array->dtype == LPT_DTYPE_I8 && lpt_recurrent_scales_fit (quant, &array->shape) &&
+         !lpt_quant_has_zero_points (quant);
 }
 
 /* Peepholes of the first LSTMCell: only where they do nothing. */

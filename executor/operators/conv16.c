@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "executor/operators/conv.h"
+#include "ir/lpt-quant-plain.h"
 
 #define PIXELS LPT_WIDE16_PITCH
 
@@ -127,18 +128,6 @@ conv16_run (const LptProgramOp *op,
     }
 }
 
-static gboolean
-has_zero_points (const LptArray *array)
-{
-  guint k;
-
-  for (k = 0; k < array->quant->n; k++)
-    if (array->quant->zero_point[k] != 0)
-      return TRUE;
-
-  return FALSE;
-}
-
 gboolean
 lpt_prepare_conv16 (LptProgram   *program,
                     LptProgramOp *op)
@@ -159,7 +148,7 @@ lpt_prepare_conv16 (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (w->kind != LPT_STORAGE_CONST || (view.zero < op->n_in && op->in[view.zero] != NULL))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  if (has_zero_points (&x->array) || has_zero_points (&w->array))
+  if (lpt_quant_has_zero_points (x->array.quant) || lpt_quant_has_zero_points (w->array.quant))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   bias = lpt_bias_of (op, view.bias, s.oc, &ok);
   if (!ok)

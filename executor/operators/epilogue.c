@@ -231,12 +231,9 @@ follow_dequantize (LptFusedEpilogue *epilogue,
   const LptQuant *quant = op->in[0]->array.quant;
   gsize c;
 
-  if (quant == NULL || op->integer == NULL ||
+  if (quant == NULL || op->integer == NULL || lpt_quant_has_zero_points (quant) ||
       (quant->n > 1 && (quant->axis != epilogue->axis || quant->n != epilogue->channels)))
     return FALSE;
-  for (c = 0; c < quant->n; c++)
-    if (quant->zero_point[c] != 0)
-      return FALSE;
 
   take (epilogue, owner, op);
   epilogue->e.store = LPT_STORE_F32;

@@ -14,6 +14,7 @@
  */
 
 #include "executor/operators/lpt-operators.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/scalar/lpt-loop.h"
 
 #define ROWS LPT_WIDE16_PITCH
@@ -145,18 +146,6 @@ matmul16_run (const LptProgramOp *op,
     }
 }
 
-static gboolean
-has_zero_points (const LptArray *array)
-{
-  guint k;
-
-  for (k = 0; k < array->quant->n; k++)
-    if (array->quant->zero_point[k] != 0)
-      return TRUE;
-
-  return FALSE;
-}
-
 /* Where the matrices of each batch begin. */
 static void
 find_batches (const LptProgramOp *op,
@@ -202,7 +191,7 @@ lpt_prepare_matmul16 (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (op->n_in > 3 && op->in[3] != NULL)
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  if (has_zero_points (&a->array) || has_zero_points (&b->array))
+  if (lpt_quant_has_zero_points (a->array.quant) || lpt_quant_has_zero_points (b->array.quant))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
 
   p.two = b->array.dtype == LPT_DTYPE_I16;

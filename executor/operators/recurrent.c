@@ -14,6 +14,7 @@
 
 #include "executor/operators/recurrent.h"
 #include "eval/lpt-recurrent.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/scalar/lpt-loop.h"
 
 /* Rows of the input half in a chunk, at least one step, and where they become codes; sequences of a task where there
@@ -240,18 +241,14 @@ is_weights (const LptProgramValue *value,
 {
   const LptArray *array = value != NULL ? &value->array : NULL;
   const LptQuant *quant = array != NULL ? array->quant : NULL;
-  guint c;
 
   if (array == NULL || value->kind != LPT_STORAGE_CONST || quant == NULL)
     return is_shape (value, count) && value->kind == LPT_STORAGE_CONST;
   if (array->dtype != LPT_DTYPE_I8 || lpt_program_count (value) != count ||
       !lpt_recurrent_scales_fit (quant, &array->shape))
     return FALSE;
-  for (c = 0; c < quant->n; c++)
-    if (quant->zero_point[c] != 0)
-      return FALSE;
 
-  return TRUE;
+  return !lpt_quant_has_zero_points (quant);
 }
 
 /* What the op has. */

@@ -8,6 +8,7 @@
 
 #include <lpt/lpt-attrs.h>
 
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
 
@@ -61,13 +62,8 @@ is_shifted (LptNode        *op,
 {
   LptWeightedView view;
 
-  if (value->quant == NULL || !lpt_weighted_view (op, &view) || !view.window)
-    return FALSE;
-  for (guint c = 0; c < value->quant->n; c++)
-    if (value->quant->zero_point[c] != 0)
-      return TRUE;
-
-  return FALSE;
+  return value->quant != NULL && lpt_weighted_view (op, &view) && view.window &&
+         lpt_quant_has_zero_points (value->quant);
 }
 
 gboolean

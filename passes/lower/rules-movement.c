@@ -13,6 +13,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-quant-plain.h"
 #include "passes/lower/lower.h"
 
 /* Where axis @axis of the input is in the output; -1 = the op moves values along it. */
@@ -228,11 +229,9 @@ zero_is_zero (const LptForm *form)
   for (c = 0; c < form->n; c++)
     if (form->b[c] != 0)
       return FALSE;
-  for (c = 0; quant != NULL && c < quant->n; c++)
-    if (quant->zero_point[c] != 0)
-      return FALSE;
 
-  return lpt_form_is_8bit (form) && form->lo <= 0 && form->hi >= 0;
+  return (quant == NULL || !lpt_quant_has_zero_points (quant)) && lpt_form_is_8bit (form) && form->lo <= 0 &&
+         form->hi >= 0;
 }
 
 gboolean

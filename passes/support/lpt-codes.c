@@ -41,15 +41,6 @@ along (LptCodes       *nz,
   return lpt_rewriter_const (nz->rw, name, tensor);
 }
 
-static gboolean
-has_zero_points (const LptQuant *quant)
-{
-  for (guint i = 0; i < quant->n; i++)
-    if (quant->zero_point[i] != 0)
-      return TRUE;
-  return FALSE;
-}
-
 /* (limit - zero point) * scale, an end of the interval */
 static LptValue *
 end_of (LptCodes       *nz,
@@ -169,7 +160,7 @@ lpt_codes_chain (LptCodes       *nz,
   LptValue *in[2] = { lpt_codes_convert (nz, bare (nz, q, name), dtype, convert_name), NULL };
   LptNode *node;
 
-  if (has_zero_points (quant))
+  if (lpt_quant_has_zero_points (quant))
     {
       g_autofree char *subtract_name = g_strconcat (name, "/Subtract", NULL);
 

@@ -10,6 +10,8 @@
 
 #include "frontends/tflite/write/tflite-weights.h"
 
+#include "ir/lpt-quant-plain.h"
+
 typedef struct
 {
   LptValue *x, *weights;    /* codes or numbers */
@@ -57,10 +59,8 @@ codes_fit (const Product *p)
     return FALSE;
   if (p->x->dtype == LPT_DTYPE_U8)
     return p->weights->dtype == LPT_DTYPE_U8 && q->n == 1;
-  for (guint i = 0; i < q->n; i++)
-    if (q->zero_point[i] != 0)
-      return FALSE;
-  return p->weights->dtype == LPT_DTYPE_I8 && (p->x->dtype == LPT_DTYPE_I8 || p->x->quant->zero_point[0] == 0);
+  return !lpt_quant_has_zero_points (q) && p->weights->dtype == LPT_DTYPE_I8
+         && (p->x->dtype == LPT_DTYPE_I8 || p->x->quant->zero_point[0] == 0);
 }
 
 static void

@@ -17,6 +17,7 @@
 #include "frontends/tflite/write/tflite-window.h"
 
 #include "ir/lpt-fold.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 
 #include <string.h>
@@ -72,10 +73,7 @@ weights_fit (const LptValue *x, const LptValue *weights)
     return weights->dtype == LPT_DTYPE_U8 && weights->quant->n == 1;
   if (weights->dtype != LPT_DTYPE_I8 || (x->dtype == LPT_DTYPE_I16 && x->quant->zero_point[0] != 0))
     return FALSE;
-  for (guint i = 0; i < weights->quant->n; i++)
-    if (weights->quant->zero_point[i] != 0)
-      return FALSE;
-  return TRUE;
+  return !lpt_quant_has_zero_points (weights->quant);
 }
 
 /* Weights have one scale, or one for each of @outputs, which lie along @axis and perhaps the next. */
