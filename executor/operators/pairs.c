@@ -65,15 +65,9 @@ pairs_run (const LptProgramOp *op,
   for (; unit < last; unit++)
     {
       const gint64 first = (gint64) (unit % p->pieces) * PIECE, n = MIN (loop->inner - first, PIECE);
-      gint64 row = (gint64) (unit / p->pieces), at[3];
-      guint k;
-      gint d;
+      gint64 at[3];
 
-      for (k = 0; k < 3; k++)
-        at[k] = first * loop->step[k];
-      for (d = loop->rank; d-- > 0; row /= loop->dims[d])
-        for (k = 0; k < 3; k++)
-          at[k] += row % loop->dims[d] * loop->strides[k][d];
+      lpt_loop_at (loop, (gint64) (unit / p->pieces), first, at);
       if (p->words)
         row_of_words (p->table, data->in[0] + at[0], loop->step[0], data->in[1] + at[1], loop->step[1], n,
                       (gint64 *) (gpointer) data->out + at[2]);

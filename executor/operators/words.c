@@ -108,17 +108,12 @@ words_run (const LptProgramOp *op,
   for (; unit < last; unit++)
     {
       const gint64 first = (gint64) (unit % w->pieces) * PIECE, n = MIN (loop->inner - first, PIECE);
-      gint64 row = (gint64) (unit / w->pieces), at[OPERANDS + 1], *made;
+      gint64 at[OPERANDS + 1], *made;
       const gint64 *x[OPERANDS] = { NULL };
       guint8 *out;
       guint k;
-      gint d;
 
-      for (k = 0; k < loop->n; k++)
-        at[k] = first * loop->step[k];
-      for (d = loop->rank; d-- > 0; row /= loop->dims[d])
-        for (k = 0; k < loop->n; k++)
-          at[k] += row % loop->dims[d] * loop->strides[k][d];
+      lpt_loop_at (loop, (gint64) (unit / w->pieces), first, at);
       for (k = 0; k < w->op.n; k++)
         x[k] = read_words (w, data, k, at[k], n);
       out = data->out + (gsize) at[k] * lpt_storage_size (w->out);

@@ -111,6 +111,22 @@ lpt_loop_next (LptLoop *loop)
 }
 
 void
+lpt_loop_at (const LptLoop *loop,
+             gint64         row,
+             gint64         first,
+             gint64        *at)
+{
+  guint k;
+  gint axis;
+
+  for (k = 0; k < loop->n; k++)
+    at[k] = first * loop->step[k];
+  for (axis = loop->rank - 1; axis >= 0; row /= loop->dims[axis--])
+    for (k = 0; k < loop->n; k++)
+      at[k] += row % loop->dims[axis] * loop->strides[k][axis];
+}
+
+void
 lpt_walk_init (LptWalk        *walk,
                const LptShape *shape,
                guint           n,

@@ -30,6 +30,8 @@ typedef struct
 
 void lpt_loop_init (LptLoop *loop, const LptShape *shape, guint n, gint64 (*strides)[LPT_MAX_RANK]);
 void lpt_loop_next (LptLoop *loop);
+/* Where the arrays are at element @first of the inner axis of outer iteration @row: for loops that tasks share. */
+void lpt_loop_at   (const LptLoop *loop, gint64 row, gint64 first, gint64 *at);
 
 /* The same loop, one element after another: at[k] is the offset of operand k. */
 typedef struct
