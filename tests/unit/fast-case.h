@@ -149,6 +149,34 @@ fast_case_compare (LptGraph *graph,
   fast_case_compare_inputs (graph, inputs);
 }
 
+/* All ops of @graph have kernels. */
+static inline void
+fast_case_assert_kernels (LptGraph *graph)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
+  g_autofree char *program = NULL;
+
+  g_assert_no_error (error);
+  program = lpt_plan_to_text (plan, 0);
+  if (strstr (program, "reference") != NULL)
+    g_error ("%s", program);
+}
+
+/* The same of the graph @text, whose results are the plain ops'. */
+static inline void
+fast_case_compare_text (const char *text,
+                        double      low,
+                        double      high)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "text", &error);
+
+  g_assert_no_error (error);
+  fast_case_assert_kernels (graph);
+  fast_case_compare (graph, low, high);
+}
+
 /* "(a*b*...)" at @at: the product; *end: behind it. */
 static inline gint64
 fast_read_count (const char  *at,
