@@ -42,6 +42,7 @@ struct _Convert
   LptFloatMap           map;
   gsize    count, in_size, out_size;
   LptDType from, dtype;                /* storage of the data; type of the result, as declared */
+  guint32  mask, sign;                 /* of the bits that integers held as f32 keep */
   LptConvertNear near;                 /* what counts as an integer, of those that are held as f32 */
 };
 
@@ -74,33 +75,21 @@ reals_to_i32 (const Convert *c,
   c->whole->cut (n, in, out);
 }
 
-static void
-reals_to_truth (const Convert *c,
-                gconstpointer  in,
-                gpointer       out,
-                gsize          n)
-{
-  const float *x = in;
-  gint64 *y = out;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    y[i] = x[i] != 0;
+/* Element by element: y[i] is @expression of x[i]. */
+#define EACH(name, IN, OUT, expression) \
+static void \
+name (const Convert *c, gconstpointer in, gpointer out, gsize n) \
+{ \
+  const IN *x = in; \
+  OUT *y = out; \
+\
+  for (gsize i = 0; i < n; i++) \
+    y[i] = expression; \
 }
 
-static void
-words_to_truth (const Convert *c,
-                gconstpointer  in,
-                gpointer       out,
-                gsize          n)
-{
-  const gint64 *x = in;
-  gint64 *y = out;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    y[i] = x[i] != 0;
-}
+EACH (reals_to_truth, float, gint64, x[i] != 0)
+EACH (words_to_truth, gint64, gint64, x[i] != 0)
+EACH (words_to_reals, gint64, float, (float) (double) x[i])
 
 static void
 words_to_words (const Convert *c,
@@ -130,64 +119,18 @@ codes_to_words (const Convert *c,
   lpt_wrap_words (out, (gint64) n, c->dtype);
 }
 
-static void
-words_to_reals (const Convert *c,
-                gconstpointer  in,
-                gpointer       out,
-                gsize          n)
-{
-  const gint64 *x = in;
-  float *y = out;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    y[i] = (float) (double) x[i];
-}
-
 /* --- integers held as f32 --- */
 
 /* The lowest bits of x, by a mask and the sign that goes up through the bits above it. */
 static inline gint32
-few_bits (guint32 x,
-          guint32 mask,
-          guint32 sign)
+few_bits (const Convert *c,
+          guint32        x)
 {
-  return (gint32) (((x & mask) ^ sign) - sign);
+  return (gint32) (((x & c->mask) ^ c->sign) - c->sign);
 }
 
-#define FEW_BITS(dtype) \
-  const guint32 mask = (1u << lpt_dtype_bits (dtype)) - 1; \
-  const guint32 sign = lpt_dtype_kind (dtype) == LPT_KIND_SINT ? (mask >> 1) + 1 : 0
-
-static void
-words_to_held (const Convert *c,
-               gconstpointer  in,
-               gpointer       out,
-               gsize          n)
-{
-  FEW_BITS (c->dtype);
-  const gint64 *x = in;
-  float *y = out;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    y[i] = (float) few_bits ((guint32) (guint64) x[i], mask, sign);
-}
-
-static void
-held_to_held (const Convert *c,
-              gconstpointer  in,
-              gpointer       out,
-              gsize          n)
-{
-  FEW_BITS (c->dtype);
-  const float *x = in;
-  float *y = out;
-  gsize i;
-
-  for (i = 0; i < n; i++)
-    y[i] = (float) few_bits ((guint32) (gint32) x[i], mask, sign);
-}
+EACH (words_to_held, gint64, float, (float) few_bits (c, (guint32) (guint64) x[i]))
+EACH (held_to_held, float, float, (float) few_bits (c, (guint32) (gint32) x[i]))
 
 static void
 held_to_words (const Convert *c,
@@ -238,14 +181,19 @@ choose_held (const LptProgramOp *op,
              Convert            *c)
 {
   const LptArray *in = &op->in[0]->array;
+  const LptDType dtype = op->out[0]->array.declared;
 
+  if (lpt_dtype_bits (dtype) < 8)
+    return FALSE;
   c->near = lpt_convert_near (op->node);
+  c->mask = (1u << lpt_dtype_bits (dtype)) - 1;
+  c->sign = lpt_dtype_kind (dtype) == LPT_KIND_SINT ? (c->mask >> 1) + 1 : 0;
   if (in->dtype == LPT_DTYPE_I64)
     c->some = words_to_held;
   else
     c->some = lpt_dtype_is_real (in->declared) ? reals_to_held : held_to_held;
 
-  return lpt_dtype_bits (op->out[0]->array.declared) >= 8;
+  return TRUE;
 }
 
 /* FALSE: there is nothing for these types. */

@@ -26,31 +26,16 @@ typedef struct
   gsize    pieces, units, per_task;
 } Pairs;
 
-static void
-row_of_codes (const guint8 *table,
-              const guint8 *a,
-              gint64        sa,
-              const guint8 *b,
-              gint64        sb,
-              gint64        n,
-              guint8       *out)
-{
-  for (gint64 i = 0; i < n; i++)
-    out[i] = table[(gsize) a[i * sa] * CODES + b[i * sb]];
+#define ROW(name, OUT) \
+static void \
+name (const guint8 *table, const guint8 *a, gint64 sa, const guint8 *b, gint64 sb, gint64 n, OUT *out) \
+{ \
+  for (gint64 i = 0; i < n; i++) \
+    out[i] = table[(gsize) a[i * sa] * CODES + b[i * sb]]; \
 }
 
-static void
-row_of_words (const guint8 *table,
-              const guint8 *a,
-              gint64        sa,
-              const guint8 *b,
-              gint64        sb,
-              gint64        n,
-              gint64       *out)
-{
-  for (gint64 i = 0; i < n; i++)
-    out[i] = table[(gsize) a[i * sa] * CODES + b[i * sb]];
-}
+ROW (row_of_codes, guint8)
+ROW (row_of_words, gint64)
 
 static void
 pairs_run (const LptProgramOp *op,
