@@ -9,6 +9,7 @@
 #include "eval/lpt-call.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-tensor-elements.h"
 
 #define SCRATCH_BLOCK (256 * 1024)
 
@@ -164,7 +165,7 @@ lpt_array_from_tensor (LptArray  *array,
                        LptQuant  *quant,
                        GError   **error)
 {
-  gint64 i, count = lpt_tensor_count (tensor);
+  gint64 count = lpt_tensor_count (tensor);
   gconstpointer data = lpt_tensor_data (tensor);
   LptDType dtype = lpt_tensor_dtype (tensor);
 
@@ -181,23 +182,8 @@ lpt_array_from_tensor (LptArray  *array,
 
   if (dtype == array->dtype)
     memcpy (array->data, data, (gsize) count * lpt_storage_size (dtype));
-  else if (array->dtype == LPT_DTYPE_F32)
-    for (i = 0; i < count; i++)
-      ((float *) array->data)[i] = (float) lpt_tensor_get_f64 (tensor, i);
-  else if (array->dtype == LPT_DTYPE_I64)
-    for (i = 0; i < count; i++)
-      ((gint64 *) array->data)[i] = lpt_tensor_get_i64 (tensor, i);
   else
-    {
-      g_autoptr (LptTensor) native = lpt_tensor_convert (tensor, array->dtype, error);
-
-      if (native == NULL)
-        {
-          lpt_array_clear (array);
-          return FALSE;
-        }
-      memcpy (array->data, lpt_tensor_data (native), (gsize) count * lpt_storage_size (array->dtype));
-    }
+    lpt_tensor_write_as (tensor, array->dtype, array->data);
 
   return TRUE;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/lpt-memory.h"
+#include "ir/lpt-tensor-elements.h"
 #include "ir/lpt-tensor-private.h"
 
 #define LOAD(T, data, i) ({ T v_; memcpy (&v_, (data) + (gsize) (i) * sizeof v_, sizeof v_); v_; })
@@ -192,6 +193,123 @@ lpt_tensor_store_f64 (LptTensor *tensor,
   store_f64 (tensor->dtype, tensor->own, i, value);
 }
 
+/* --- pieces --- */
+
+/* Elements that are converted together: what asks for the type stands outside of the loops. */
+#define PIECE 1024
+
+#define EACH_INTEGER(ROW) \
+  ROW (I64, gint64) ROW (U64, guint64) ROW (I32, gint32) ROW (U32, guint32) ROW (I16, gint16) ROW (U16, guint16) \
+  ROW (I8, gint8) ROW (U8, guint8)
+
+/* Elements [@first, @first + @n), as lpt_tensor_get_f64() has them. */
+static void
+get_f64s (const LptTensor *tensor,
+          gint64           first,
+          gint64           n,
+          double          *to)
+{
+  const guint8 *data = tensor->data;
+  gint64 i;
+
+  switch (tensor->dtype)
+    {
+#define ROW(DTYPE, T) \
+    case LPT_DTYPE_##DTYPE: \
+      for (i = 0; i < n; i++) \
+        to[i] = (double) LOAD (T, data, first + i); \
+      break;
+    ROW (F64, double)
+    ROW (F32, float)
+    EACH_INTEGER (ROW)
+#undef ROW
+    case LPT_DTYPE_F16:
+      for (i = 0; i < n; i++)
+        to[i] = lpt_f16_to_f32 (LOAD (guint16, data, first + i));
+      break;
+    default:
+      for (i = 0; i < n; i++)
+        to[i] = lpt_tensor_get_f64 (tensor, first + i);
+      break;
+    }
+}
+
+/* The same as lpt_tensor_get_i64() has them. */
+static void
+get_i64s (const LptTensor *tensor,
+          gint64           first,
+          gint64           n,
+          gint64          *to)
+{
+  const guint8 *data = tensor->data;
+  gint64 i;
+
+  switch (tensor->dtype)
+    {
+#define ROW(DTYPE, T) \
+    case LPT_DTYPE_##DTYPE: \
+      for (i = 0; i < n; i++) \
+        to[i] = (gint64) LOAD (T, data, first + i); \
+      break;
+    EACH_INTEGER (ROW)
+#undef ROW
+    default:
+      for (i = 0; i < n; i++)
+        to[i] = lpt_tensor_get_i64 (tensor, first + i);
+      break;
+    }
+}
+
+static void
+store_i64s (LptDType      dtype,
+            guint8       *data,
+            gint64        first,
+            gint64        n,
+            const gint64 *from)
+{
+  gint64 i;
+
+  switch (dtype)
+    {
+#define ROW(DTYPE, T) \
+    case LPT_DTYPE_##DTYPE: \
+      for (i = 0; i < n; i++) \
+        STORE (T, data, first + i, (guint64) from[i]); \
+      break;
+    EACH_INTEGER (ROW)
+#undef ROW
+    default:
+      for (i = 0; i < n; i++)
+        store_i64 (dtype, data, first + i, from[i]);
+      break;
+    }
+}
+
+static void
+store_f64s (LptDType      dtype,
+            guint8       *data,
+            gint64        first,
+            gint64        n,
+            const double *from)
+{
+  gint64 whole[PIECE], i;
+
+  if (dtype == LPT_DTYPE_F32)
+    for (i = 0; i < n; i++)
+      STORE (float, data, first + i, from[i]);
+  else if (lpt_dtype_is_integer (dtype) && dtype != LPT_DTYPE_U64)
+    {
+      for (i = 0; i < n; i++)
+        whole[i] = real_to_i64 (from[i]);
+      store_i64s (dtype, data, first, n, whole);
+    }
+  else
+    for (i = 0; i < n; i++)
+      store_f64 (dtype, data, first + i, from[i]);
+}
+
+/* --- arrays --- */
+
 LptTensor *
 lpt_tensor_vector_i64 (guint         n,
                        const gint64 *values)
@@ -210,9 +328,8 @@ lpt_tensor_from_f64 (LptDType         dtype,
   LptTensor *tensor = lpt_tensor_new (dtype, shape, error);
   gint64 i;
 
-  if (tensor != NULL)
-    for (i = 0; i < tensor->count; i++)
-      store_f64 (dtype, tensor->own, i, values[i]);
+  for (i = 0; tensor != NULL && i < tensor->count; i += PIECE)
+    store_f64s (dtype, tensor->own, i, MIN (PIECE, tensor->count - i), values + i);
 
   return tensor;
 }
@@ -239,7 +356,8 @@ lpt_tensor_to_f32 (const LptTensor  *tensor,
                    GError          **error)
 {
   float *values = alloc_elements (tensor, sizeof *values, error);
-  gint64 i;
+  double numbers[PIECE];
+  gint64 i, k, n;
 
   if (values == NULL)
     return NULL;
@@ -252,8 +370,13 @@ lpt_tensor_to_f32 (const LptTensor  *tensor,
     for (i = 0; i < tensor->count; i++)
       values[i] = tensor->data[i];
   else
-    for (i = 0; i < tensor->count; i++)
-      values[i] = (float) lpt_tensor_get_f64 (tensor, i);
+    for (i = 0; i < tensor->count; i += PIECE)
+      {
+        n = MIN (PIECE, tensor->count - i);
+        get_f64s (tensor, i, n, numbers);
+        for (k = 0; k < n; k++)
+          values[i + k] = (float) numbers[k];
+      }
 
   return values;
 }
@@ -263,11 +386,9 @@ lpt_tensor_to_f64 (const LptTensor  *tensor,
                    GError          **error)
 {
   double *values = alloc_elements (tensor, sizeof *values, error);
-  gint64 i;
 
   if (values != NULL)
-    for (i = 0; i < tensor->count; i++)
-      values[i] = lpt_tensor_get_f64 (tensor, i);
+    get_f64s (tensor, 0, tensor->count, values);
 
   return values;
 }
@@ -277,11 +398,9 @@ lpt_tensor_to_i64 (const LptTensor  *tensor,
                    GError          **error)
 {
   gint64 *values = alloc_elements (tensor, sizeof *values, error);
-  gint64 i;
 
   if (values != NULL)
-    for (i = 0; i < tensor->count; i++)
-      values[i] = lpt_tensor_get_i64 (tensor, i);
+    get_i64s (tensor, 0, tensor->count, values);
 
   return values;
 }
@@ -299,27 +418,69 @@ is_number (const LptTensor  *tensor,
   return FALSE;
 }
 
+/* Codes of 4 bits in a byte each: most constants that are converted. */
+static void
+widen_nibbles (const LptTensor *tensor,
+               guint8          *to)
+{
+  const guint sign = tensor->dtype == LPT_DTYPE_I4 ? 8 : 0;
+  const gint64 pairs = tensor->count / 2;
+  gint64 i;
+
+  for (i = 0; i < pairs; i++)
+    {
+      to[2 * i] = (guint8) (((tensor->data[i] & 15u) ^ sign) - sign);
+      to[2 * i + 1] = (guint8) ((tensor->data[i] >> 4 ^ sign) - sign);
+    }
+  if (tensor->count % 2 != 0)
+    to[2 * i] = (guint8) (((tensor->data[i] & 15u) ^ sign) - sign);
+}
+
+void
+lpt_tensor_write_as (const LptTensor *tensor,
+                     LptDType         dtype,
+                     gpointer         to)
+{
+  const gboolean real = lpt_dtype_is_real (tensor->dtype) || lpt_dtype_is_real (dtype);
+  double numbers[PIECE];
+  gint64 integers[PIECE], i, n;
+
+  if (lpt_dtype_is_integer (tensor->dtype) && lpt_dtype_bits (tensor->dtype) == 4 && lpt_dtype_is_integer (dtype) &&
+      lpt_dtype_bits (dtype) == 8)
+    {
+      widen_nibbles (tensor, to);
+      return;
+    }
+  for (i = 0; i < tensor->count; i += PIECE)
+    {
+      n = MIN (PIECE, tensor->count - i);
+      if (real)
+        {
+          get_f64s (tensor, i, n, numbers);
+          store_f64s (dtype, to, i, n, numbers);
+        }
+      else
+        {
+          get_i64s (tensor, i, n, integers);
+          store_i64s (dtype, to, i, n, integers);
+        }
+    }
+}
+
 LptTensor *
 lpt_tensor_convert (LptTensor  *tensor,
                     LptDType    dtype,
                     GError    **error)
 {
   LptTensor *result;
-  gboolean real = lpt_dtype_is_real (tensor->dtype) || lpt_dtype_is_real (dtype);
-  gint64 i;
 
   if (tensor->dtype == dtype)
     return lpt_tensor_ref (tensor);
   if (!is_number (tensor, error))
     return NULL;
   result = lpt_tensor_new (dtype, &tensor->shape, error);
-  if (result == NULL)
-    return NULL;
-  for (i = 0; i < tensor->count; i++)
-    if (real)
-      store_f64 (dtype, result->own, i, lpt_tensor_get_f64 (tensor, i));
-    else
-      store_i64 (dtype, result->own, i, lpt_tensor_get_i64 (tensor, i));
+  if (result != NULL)
+    lpt_tensor_write_as (tensor, dtype, result->own);
 
   return result;
 }

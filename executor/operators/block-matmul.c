@@ -290,6 +290,30 @@ middle_of (const LptArray *w)
 }
 
 static void
+shift_codes (gsize                 n,
+             const gint8 *restrict codes,
+             gint32                mid,
+             gint8       *restrict to)
+{
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    to[i] = (gint8) (codes[i] - mid);
+}
+
+/* Signed codes of 4 bits, two in a byte: @i and @n + @i. */
+static void
+join_nibbles (gsize                  n,
+              const guint8 *restrict codes,
+              guint8       *restrict to)
+{
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    to[i] = (guint8) (((codes[i] + 8) & 15) | ((codes[i + n] + 8) & 15) << 4);
+}
+
+static void
 pack_block (const BlockMatMul  *p,
             const LptProgramOp *op,
             gsize               column,
@@ -305,17 +329,15 @@ pack_block (const BlockMatMul  *p,
   const Block b = block_of (p, nr);
   const LptGemmWeights weights = { .data = codes, .taps = 1, .k = k, .n = n, .k_stride = 1, .n_stride = (ptrdiff_t) k };
   gint32 sums[LPT_GEMM_NR_MAX + LPT_CHANNEL_PAD] = { 0 };
-  gsize c, x;
+  gsize c;
 
   for (c = 0; c < n; c++)
-    for (x = 0; x < k; x++)
-      codes[c * k + x] = (gint8) (((const gint8 *) w->data)[(column + c) * p->k + i * p->block + x] - mid);
+    shift_codes (k, (const gint8 *) w->data + (column + c) * p->k + i * p->block, mid, codes + c * k);
   memset (room, 0, b.bytes);
   lpt_gemm_pack (p->gemm, &weights, 0, n, room, sums);
   memcpy (to, room, p->nibbles ? b.prefix : b.bytes);
-  for (x = 0; p->nibbles && x < (b.bytes - b.prefix) / 2; x++)
-    to[b.prefix + x] = (guint8) (((room[b.prefix + x] + 8) & 15) |
-                                 ((room[b.prefix + x + (b.bytes - b.prefix) / 2] + 8) & 15) << 4);
+  if (p->nibbles)
+    join_nibbles ((b.bytes - b.prefix) / 2, room + b.prefix, to + b.prefix);
   for (c = 0; c < n; c++)
     {
       const gsize s = (column + c) * scales + at;

@@ -13,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "eval/lpt-evaluate-node.h"
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
+#include "passes/lower/code-numbers.h"
 #include "passes/lower/weight-codes.h"
 
-/* Steps of a chain, and of what makes a scale. */
+/* Steps of a chain. */
 #define MAX_STEPS 16
 
 void
@@ -29,41 +29,12 @@ lpt_weight_codes_clear (LptWeightCodes *w)
   g_clear_pointer (&w->zero, lpt_tensor_unref);
 }
 
-/* --- constants --- */
-
-/* The value where it is computed from constants alone (transfer full), or NULL. */
-static LptTensor *
-constant_of (LptValue *value,
-             guint     depth)
-{
-  LptNode *node = value->producer;
-  g_autofree LptTensor **in = NULL, **out = NULL;
-  LptTensor *result = NULL;
-  gboolean ok = depth > 0 && node->n_in > 0;
-
-  if (node->data != NULL)
-    return value->quant == NULL ? lpt_tensor_ref (node->data) : NULL;
-  in = g_new0 (LptTensor *, node->n_in + 1);
-  out = g_new0 (LptTensor *, node->n_out + 1);
-  for (guint i = 0; i < node->n_in && ok; i++)
-    if (lpt_node_in (node, i) != NULL)
-      ok = (in[i] = constant_of (lpt_node_in (node, i), depth - 1)) != NULL;
-  if (ok && lpt_node_evaluate (node, in, out, NULL))
-    result = lpt_tensor_ref (out[value->index]);
-  for (guint i = 0; i < node->n_in; i++)
-    g_clear_pointer (&in[i], lpt_tensor_unref);
-  for (guint i = 0; i < node->n_out; i++)
-    g_clear_pointer (&out[i], lpt_tensor_unref);
-
-  return result;
-}
-
 /* --- the chain --- */
 
 typedef struct
 {
   LptTensor *codes;
-  float     *scale, *zero;     /* of each code; zero: NULL = 0 */
+  LptCodeNumbers    scale, zero;      /* zero.v: NULL = 0 */
   gboolean   swapped;          /* by a Transpose */
 } Chain;
 
@@ -71,8 +42,8 @@ static void
 chain_clear (Chain *c)
 {
   g_clear_pointer (&c->codes, lpt_tensor_unref);
-  g_free (c->scale);
-  g_free (c->zero);
+  g_free (c->scale.v);
+  g_free (c->zero.v);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Chain, chain_clear)
@@ -104,29 +75,6 @@ codes_of (LptTensor *tensor,
   return twice != NULL ? lpt_tensor_from_f64 (LPT_DTYPE_I8, lpt_tensor_shape (tensor), twice, NULL) : NULL;
 }
 
-/* The numbers of @value, broadcast to @shape; NULL: not constant, or they do not fit. */
-static float *
-spread (LptValue       *value,
-        const LptShape *shape)
-{
-  g_autoptr (LptTensor) tensor = constant_of (value, MAX_STEPS), real = NULL;
-  gint64 strides[LPT_MAX_RANK], count = lpt_dims_product (shape, 0, shape->rank);
-  LptWalk walk;
-  float *all;
-
-  real = tensor != NULL ? lpt_tensor_convert (tensor, LPT_DTYPE_F32, NULL) : NULL;
-  if (real == NULL || !lpt_broadcast_check (lpt_tensor_shape (real), shape, strides, NULL))
-    return NULL;
-  all = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
-  if (all == NULL)
-    return NULL;
-  lpt_walk_broadcast (&walk, shape, 1, (const LptShape *const[]) { lpt_tensor_shape (real) });
-  for (gint64 i = 0; i < count; i++, lpt_walk_next (&walk))
-    all[i] = ((const float *) lpt_tensor_data (real))[walk.at[0]];
-
-  return all;
-}
-
 static gboolean
 read_dequantize (LptNode *node,
                  Chain   *c)
@@ -134,7 +82,6 @@ read_dequantize (LptNode *node,
   LptValue *q = lpt_node_in (node, 0);
   const LptQuant *quant = q->quant;
   LptNode *source = q->producer->op == LPT_OP_REINTERPRET ? lpt_node_src (q->producer, 0) : q->producer;
-  gint64 inner = 1, count;
   gint axis = 0;
   float unit;
 
@@ -147,20 +94,18 @@ read_dequantize (LptNode *node,
   c->codes = codes_of (source->data, &unit);
   if (c->codes == NULL || unit != 1)      /* floats have no quantization */
     return FALSE;
-  count = lpt_tensor_count (c->codes);
-  for (gint i = axis + 1; i < q->shape.rank; i++)
-    inner *= q->shape.dims[i];
-  c->scale = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
-  c->zero = lpt_memory_try ((gsize) MAX (count, 1), sizeof (float), NULL);
-  for (gint64 i = 0; i < count && c->scale != NULL && c->zero != NULL; i++)
+  c->scale.n = c->zero.n = quant->n;
+  c->scale.run = c->zero.run = quant->n == 1 ? MAX (lpt_tensor_count (c->codes), 1)
+                                             : MAX (lpt_dims_product (&q->shape, axis + 1, q->shape.rank), 1);
+  c->scale.v = lpt_memory_try (quant->n, sizeof (float), NULL);
+  c->zero.v = lpt_memory_try (quant->n, sizeof (float), NULL);
+  for (guint i = 0; i < quant->n && c->scale.v != NULL && c->zero.v != NULL; i++)
     {
-      const gint64 at = quant->n == 1 ? 0 : i / inner % (gint64) quant->n;
-
-      c->scale[i] = (float) quant->scale[at];
-      c->zero[i] = (float) quant->zero_point[at];
+      c->scale.v[i] = (float) quant->scale[i];
+      c->zero.v[i] = (float) quant->zero_point[i];
     }
 
-  return c->scale != NULL && c->zero != NULL;
+  return c->scale.v != NULL && c->zero.v != NULL;
 }
 
 /* Dequantize, or the Convert that stands for it where a restriction keeps Dequantize from codes. */
@@ -171,18 +116,22 @@ is_dequantize (LptNode *node)
          (node->op == LPT_OP_CONVERT && lpt_node_in (node, 0)->quant != NULL && lpt_dtype_is_real (node->out[0].dtype));
 }
 
-/* s (q - z) f = (s f) (q - z), s (q - z) + f = s (q - (z - f / s)): @factors are those of each code. */
+/* s (q - z) f = (s f) (q - z), s (q - z) + f = s (q - (z - f / s)). */
 static gboolean
-take_numbers (Chain       *c,
-              const float *factors,
-              gint64       count,
-              LptOp        op)
+take_numbers (Chain   *c,
+              LptCodeNumbers *factors,
+              LptOp    op)
 {
-  for (gint64 i = 0; i < count; i++)
+  const gint64 run = lpt_code_numbers_run (&c->scale, factors), n = lpt_code_numbers_period (&c->scale, factors) / run;
+
+  if (!lpt_code_numbers_refine (&c->scale, n, run) || !lpt_code_numbers_refine (&c->zero, n, run) ||
+      !lpt_code_numbers_refine (factors, n, run))
+    return FALSE;
+  for (gint64 i = 0; i < n; i++)
     if (op == LPT_OP_MULTIPLY)
-      c->scale[i] *= factors[i];
-    else if (c->scale[i] != 0)
-      c->zero[i] += (op == LPT_OP_ADD ? -factors[i] : factors[i]) / c->scale[i];
+      c->scale.v[i] *= factors->v[i];
+    else if (c->scale.v[i] != 0)
+      c->zero.v[i] += (op == LPT_OP_ADD ? -factors->v[i] : factors->v[i]) / c->scale.v[i];
     else
       return FALSE;
 
@@ -217,17 +166,19 @@ read_affine (LptNode *node,
                              !may_be_affine (first)
                          ? 1
                          : 0;
-  g_autofree float *factors = NULL;
   const LptShape *shape = &node->out[0].shape;
+  LptCodeNumbers factors = { 0 };
+  gboolean ok;
 
   if (is_dequantize (node))
     return read_dequantize (node, c);
   if (depth == 0 || !may_be_affine (node) || !lpt_shape_equal (shape, &lpt_node_in (node, side)->shape) ||
       !read_affine (converted (lpt_node_src (node, side)), c, depth - 1))
     return FALSE;
-  factors = spread (lpt_node_in (node, 1 - side), shape);
+  ok = lpt_code_numbers_of (lpt_node_in (node, 1 - side), shape, &factors) && take_numbers (c, &factors, node->op);
+  g_free (factors.v);
 
-  return factors != NULL && take_numbers (c, factors, lpt_dims_product (shape, 0, shape->rank), node->op);
+  return ok;
 }
 
 /* Multiply (Subtract (Convert (codes), zero points), scales) */
@@ -238,6 +189,7 @@ read_product (LptNode *node,
   for (guint side = 0; side < 2; side++)
     {
       LptNode *inner = converted (lpt_node_src (node, side)), *difference = NULL;
+      const LptShape *shape;
       float unit;
 
       if (inner->op == LPT_OP_SUBTRACT)
@@ -249,16 +201,17 @@ read_product (LptNode *node,
           lpt_node_in (inner, 0)->quant != NULL)
         continue;
       c->codes = codes_of (lpt_node_const_in (inner, 0), &unit);
-      c->scale = c->codes != NULL ? spread (lpt_node_in (node, 1 - side), lpt_tensor_shape (c->codes)) : NULL;
-      c->zero = c->scale != NULL && difference != NULL
-                    ? spread (lpt_node_in (difference, 1), lpt_tensor_shape (c->codes)) : NULL;
-      for (gint64 i = 0; unit != 1 && c->scale != NULL && i < lpt_tensor_count (c->codes); i++)
-        {
-          c->scale[i] *= unit;
-          if (c->zero != NULL)
-            c->zero[i] /= unit;
-        }
-      return c->scale != NULL && (difference == NULL || c->zero != NULL);
+      if (c->codes == NULL)
+        return FALSE;
+      shape = lpt_tensor_shape (c->codes);
+      if (!lpt_code_numbers_of (lpt_node_in (node, 1 - side), shape, &c->scale) ||
+          (difference != NULL && !lpt_code_numbers_of (lpt_node_in (difference, 1), shape, &c->zero)))
+        return FALSE;
+      for (gint64 i = 0; i < c->scale.n; i++)
+        c->scale.v[i] *= unit;
+      for (gint64 i = 0; c->zero.v != NULL && i < c->zero.n; i++)
+        c->zero.v[i] /= unit;
+      return TRUE;
     }
 
   return FALSE;
@@ -335,19 +288,13 @@ arrange (LptTensor *codes,
   return to;
 }
 
-static gint64
-divisor (gint64 a,
-         gint64 b)
+static gboolean
+are_alike (const Chain *c,
+           gint64       a,
+           gint64       b)
 {
-  while (b != 0)
-    {
-      const gint64 rest = a % b;
-
-      a = b;
-      b = rest;
-    }
-
-  return a;
+  return lpt_code_numbers_at (&c->scale, a) == lpt_code_numbers_at (&c->scale, b) &&
+         (c->zero.v == NULL || lpt_code_numbers_at (&c->zero, a) == lpt_code_numbers_at (&c->zero, b));
 }
 
 /* After how many weights of a row the numbers change, at multiples of which alone; 0 = never. */
@@ -355,51 +302,42 @@ static gint64
 find_block (const Chain *c,
             gint64       n,
             gint64       k,
-            gint64       n_stride,
-            gint64       k_stride)
+            gboolean     by_rows)
 {
+  const gint64 run = lpt_code_numbers_run (&c->scale, &c->zero), period = lpt_code_numbers_period (&c->scale, &c->zero),
+               stride = by_rows ? 1 : n, step = by_rows ? lpt_common_divisor (run, k) : 1,
+               rows = by_rows ? MIN (period / lpt_common_divisor (period, k), n) : n;
   gint64 block = 0;
 
-  for (gint64 i = 0; i < n && block != 1; i++)
-    for (gint64 j = 1; j < k && block != 1; j++)
+  if (!by_rows && n % period == 0)
+    return 0;
+  for (gint64 i = 0; i < rows && block != 1; i++)
+    for (gint64 j = step; j < k && block != 1; j += step)
       {
-        const gint64 at = i * n_stride + j * k_stride;
+        const gint64 at = by_rows ? i * k + j : j * n + i;
 
-        if (c->scale[at] != c->scale[at - k_stride] || (c->zero != NULL && c->zero[at] != c->zero[at - k_stride]))
-          block = divisor (j, block);
+        if (!are_alike (c, at, at - stride))
+          block = lpt_common_divisor (j, block);
       }
 
   return block;
 }
 
 static LptTensor *
-numbers (const float *all,
-         gint64       n,
-         gint64       blocks,
-         gint64       n_stride,
-         gint64       step)
+numbers (const LptCodeNumbers *all,
+         gint64         n,
+         gint64         blocks,
+         gint64         n_stride,
+         gint64         step)
 {
   const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, blocks });
   LptTensor *tensor = lpt_tensor_new (LPT_DTYPE_F32, &shape, NULL);
 
   for (gint64 i = 0; i < n && tensor != NULL; i++)
     for (gint64 b = 0; b < blocks; b++)
-      ((float *) lpt_tensor_writable (tensor))[i * blocks + b] = all[i * n_stride + b * step];
+      ((float *) lpt_tensor_writable (tensor))[i * blocks + b] = lpt_code_numbers_at (all, i * n_stride + b * step);
 
   return tensor;
-}
-
-static gboolean
-are_all (const float *all,
-         gint64       n,
-         float        number)
-{
-  gint64 i = 0;
-
-  while (all != NULL && i < n && all[i] == number)
-    i++;
-
-  return all == NULL ? number == 0 : i == n;
 }
 
 gboolean
@@ -423,18 +361,18 @@ lpt_weight_codes_read (LptValue       *value,
   by_rows = rows != c.swapped;
   n_stride = by_rows ? w->k : 1;
   k_stride = by_rows ? 1 : w->n;
-  w->block = find_block (&c, w->n, w->k, n_stride, k_stride);
+  w->block = find_block (&c, w->n, w->k, by_rows);
   blocks = w->block > 0 ? (w->k + w->block - 1) / w->block : 1;
   mid = lpt_dtype_min (lpt_tensor_dtype (c.codes)) < 0
             ? 0
             : (float) (1 << (lpt_dtype_bits (lpt_tensor_dtype (c.codes)) - 1));
   w->codes = arrange (c.codes, w->n, w->k, by_rows);
-  w->scale = numbers (c.scale, w->n, blocks, n_stride, w->block * k_stride);
-  if (c.zero == NULL && mid != 0)
-    c.zero = g_new0 (float, count);
-  w->zero = are_all (c.zero, count, mid) ? NULL : numbers (c.zero, w->n, blocks, n_stride, w->block * k_stride);
+  w->scale = numbers (&c.scale, w->n, blocks, n_stride, w->block * k_stride);
+  if (c.zero.v == NULL && mid != 0)
+    c.zero = (LptCodeNumbers) { g_new0 (float, 1), 1, count };
+  w->zero = lpt_code_numbers_are (&c.zero, mid) ? NULL : numbers (&c.zero, w->n, blocks, n_stride, w->block * k_stride);
 
-  return w->codes != NULL && w->scale != NULL && (w->zero != NULL || are_all (c.zero, count, mid));
+  return w->codes != NULL && w->scale != NULL && (w->zero != NULL || lpt_code_numbers_are (&c.zero, mid));
 }
 
 static LptTensor *
@@ -560,14 +498,14 @@ lpt_weight_codes_window (LptValue       *value,
     for (gint64 i = 0; i < lpt_tensor_count (w->codes); i++)
       {
         const gint64 channel = channel_of (shape, i, first, second);
-        const float z = c.zero != NULL ? c.zero[i] : 0;
+        const float s = lpt_code_numbers_at (&c.scale, i), z = c.zero.v != NULL ? lpt_code_numbers_at (&c.zero, i) : 0;
 
         if (pass == 0)
           {
-            scale[channel] = c.scale[i];
+            scale[channel] = s;
             zero[channel] = z;
           }
-        else if (scale[channel] != c.scale[i] || zero[channel] != z)
+        else if (scale[channel] != s || zero[channel] != z)
           return FALSE;
       }
 

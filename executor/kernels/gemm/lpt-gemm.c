@@ -163,23 +163,45 @@ pack_row (const uint8_t *from, ptrdiff_t n_stride, size_t n, uint8_t flip, int8_
     }
 }
 
+/* The same of four k that lie together, of which kernels take four bytes at once. */
+static void
+pack_fours (const uint8_t *from, ptrdiff_t n_stride, size_t n, uint8_t flip, int8_t *to, int32_t *sums)
+{
+  for (size_t j = 0; j < n; j++)
+    {
+      uint32_t four;
+
+      memcpy (&four, from + (ptrdiff_t) j * n_stride, sizeof four);
+      four ^= flip * 0x01010101u;
+      memcpy (to + j * sizeof four, &four, sizeof four);
+      for (size_t q = 0; q < sizeof four; q++)
+        sums[j] = (int32_t) ((uint32_t) sums[j] + (uint32_t) (int32_t) to[j * sizeof four + q]);
+    }
+}
+
 void
 lpt_gemm_pack_panel (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, size_t n1, size_t nr,
                      void *panel, int32_t *col_sum)
 {
+  const bool fours = kernel->order == LPT_PACK_K4 && w->k_stride == 1 && w->k_inner == 0;
   size_t k4 = (w->k + 3) / 4, n = n1 > n0 ? n1 - n0 : 0;
   int8_t *out = (int8_t *) panel + (kernel->prefix ? nr * sizeof (int32_t) : 0);
   int32_t sums[LPT_GEMM_NR_MAX] = { 0 };
 
   memset (out, 0, w->taps * k4 * nr * 4);
   for (size_t tap = 0; tap < w->taps && n > 0; tap++)
-    for (size_t p = 0; p < w->k; p++)
+    for (size_t p = 0, done; p < w->k; p += done)
       {
+        const uint8_t *from = (const uint8_t *) w->data + lpt_gemm_weight_at (w, tap, p, n0);
+        int8_t *to = out + (tap * k4 + p / 4) * nr * 4;
         size_t at, stride;
 
+        done = fours && p % 4 == 0 && w->k - p >= 4 ? 4 : 1;
         order_of (kernel->order, nr, p % 4, &at, &stride);
-        pack_row ((const uint8_t *) w->data + lpt_gemm_weight_at (w, tap, p, n0), w->n_stride, n,
-                  w->is_unsigned ? 0x80 : 0, out + (tap * k4 + p / 4) * nr * 4 + at, stride, sums);
+        if (done == 4)
+          pack_fours (from, w->n_stride, n, w->is_unsigned ? 0x80 : 0, to, sums);
+        else
+          pack_row (from, w->n_stride, n, w->is_unsigned ? 0x80 : 0, to + at, stride, sums);
       }
   for (size_t j = 0; j < nr && kernel->prefix; j++)
     {

@@ -1,0 +1,32 @@
+/* code-numbers.h - scales and zero points of codes that come again and again
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef CODE_NUMBERS_H
+#define CODE_NUMBERS_H
+
+#include <lpt/lpt-graph.h>
+
+/* A number for each code, in the order in which these lie: @run codes have one, and @n numbers come again and again.
+ * n * run divides the number of all codes. */
+typedef struct
+{
+  float  *v;       /* owned */
+  gint64  n, run;
+} LptCodeNumbers;
+
+/* Those of the constant @value, broadcast to @shape. FALSE: it is computed, or they do not fit. */
+gboolean lpt_code_numbers_of     (LptValue *value, const LptShape *shape, LptCodeNumbers *all);
+float    lpt_code_numbers_at     (const LptCodeNumbers *a, gint64 code);
+/* Are all of them @number? None are 0. */
+gboolean lpt_code_numbers_are    (const LptCodeNumbers *all, float number);
+/* How many codes have the same numbers of both, and after how many these come again; @b may have none. */
+gint64   lpt_code_numbers_run    (const LptCodeNumbers *a, const LptCodeNumbers *b);
+gint64   lpt_code_numbers_period (const LptCodeNumbers *a, const LptCodeNumbers *b);
+/* The same said by @n numbers for @run codes each. FALSE: no memory. */
+gboolean lpt_code_numbers_refine (LptCodeNumbers *a, gint64 n, gint64 run);
+
+gint64   lpt_common_divisor      (gint64 a, gint64 b);
+
+#endif
