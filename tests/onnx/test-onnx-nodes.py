@@ -6,6 +6,7 @@ test-onnx-nodes.py LPTC [NAME...]. Models are protobuf's JSON. Each runs by kern
 SPDX-License-Identifier: Apache-2.0
 """
 import base64
+import itertools
 import json
 import os
 import subprocess
@@ -274,8 +275,22 @@ def sequences(r):
     yield case("split-to/listed-wrong", [pieces(" parts"), at("one")], {"x": w}, "*n_SplitToSequence*", constants=dict(n, parts=ints(1, 3)), **out)
 
 
+def running(r):
+    x = r.randint(-3, 4, (3, 5, 4)).astype(F)
+    for axis, exclusive, reverse in itertools.product((0, 1, -1), (0, 1), (0, 1)):
+        want = np.flip(x, axis) if reverse else x
+        if exclusive:
+            want = np.concatenate([np.ones_like(want.take([0], axis)), want.take(range(want.shape[axis] - 1), axis)], axis)
+        want = np.cumprod(want, axis)
+        want = np.flip(want, axis) if reverse else want
+        for kind, open_axes in ((F, ()), (F, (0, 1)), (I64, ())):
+            yield case("cum-prod/%d%d%d/%s%d" % (axis, exclusive, reverse, kind.__name__, len(open_axes)), node("CumProd", "x a", exclusive=exclusive, reverse=reverse),
+                       {"x": x.astype(kind)}, want.astype(kind), opset=26, constants={"a": np.array(axis, I64)}, open_axes=open_axes)
+    yield case("cum-prod/computed", node("CumProd", "x a"), {"x": x, "a": np.array(1, I64)}, "unsupported input 1 that is not constant", opset=26)
+
+
 def cases():
-    for seed, part in enumerate((shapes, constants, splits, slices, pads, integers, sequences)):
+    for seed, part in enumerate((shapes, constants, splits, slices, pads, integers, sequences, running)):
         yield from part(np.random.RandomState(seed))
 
 

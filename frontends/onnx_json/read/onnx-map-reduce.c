@@ -167,6 +167,44 @@ lpt_onnx_map_cum_sum (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
+/* Product i is that of all elements, each of which is 1 instead where it comes behind i. That is work with the square of
+ * the length, which is some dozens where products run on (samples of a ray, steps of a schedule). */
+void
+lpt_onnx_map_cum_prod (LptOnnxNode *on)
+{
+  const gboolean reverse = lpt_onnx_int (on, "reverse", 0) != 0, exclusive = lpt_onnx_int (on, "exclusive", 0) != 0;
+  LptValue *x = lpt_onnx_in (on, 0), *n, *places, *to, *from, *counts;
+  LptInts given = { 0 };
+  gint64 rank = lpt_onnx_rank (on, x), axis, within, after[LPT_MAX_RANK];
+
+  if (!lpt_onnx_ints_in (on, 1, &given))
+    return;
+  if (given.n != 1 || rank < 1 || rank >= LPT_MAX_RANK)
+    {
+      lpt_ints_clear (&given);
+      lpt_onnx_fail (on, LPT_ERROR_UNSUPPORTED, "unsupported: not one axis, or a scalar or %d axes", LPT_MAX_RANK);
+      return;
+    }
+  axis = lpt_onnx_axis_of (on, x, given.v[0]);
+  lpt_ints_clear (&given);
+  n = lpt_onnx_squeeze (on, lpt_onnx_dim (on, x, axis), 0);
+  places = lpt_onnx_range (on, lpt_onnx_i64_scalar (on, 0), n, lpt_onnx_i64_scalar (on, 1));
+  to = lpt_onnx_unsqueeze (on, places, 1);
+  from = lpt_onnx_unsqueeze (on, places, 0);
+  counts = lpt_onnx_emit (on, exclusive ? LPT_OP_GREATER : LPT_OP_GREATER_EQUAL, 2, reverse ? from : to,
+                          reverse ? to : from);
+  for (gint64 i = 0; i < rank - 1 - axis; i++)
+    after[i] = 2 + i;
+  if (axis < rank - 1)
+    counts = lpt_onnx_emit (on, LPT_OP_UNSQUEEZE, 2, counts, lpt_onnx_i64 (on, (guint) (rank - 1 - axis), after));
+  within = axis + 1;
+  lpt_onnx_set (on, 0,
+                lpt_onnx_reduce (on, LPT_OP_REDUCE_PROD,
+                                 lpt_onnx_emit (on, LPT_OP_SELECT, 3, counts, lpt_onnx_unsqueeze (on, x, axis),
+                                                lpt_onnx_like (on, x, 1)),
+                                 lpt_onnx_i64 (on, 1, &within), FALSE));
+}
+
 void
 lpt_onnx_map_top_k (LptOnnxNode *on)
 {
