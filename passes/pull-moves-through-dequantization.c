@@ -14,7 +14,9 @@
  * Refused when
  *   - parts of a Concat have codes of different types, or are not all weights;
  *   - Pad adds other numbers than 0, or pads the data of a FakeQuantize: 0 may be no level of it;
- *   - the weights would be more than 16 times as large as they are, and more than 1 MiB.
+ *   - the weights would be more than 16 times as large as they are, and more than 1 MiB;
+ *   - a Reshape joins blocks of weights with what they are blocks of: there would be a number for each weight, and the
+ *     rules of such products see through the Reshape.
  *
  * A Reshape that a GroupConvolution reads makes its groups, and the weights code sees through it.
  *
@@ -27,6 +29,7 @@
 
 #include "eval/lpt-evaluate-node.h"
 #include "ir/lpt-fold.h"
+#include "passes/support/lpt-code-numbers.h"
 #include "passes/support/lpt-layer.h"
 
 /* Weights: codes and the numbers beside them. */
@@ -330,6 +333,28 @@ rebuild (LptRewriter   *rw,
 
 /* --- the pass -------------------------------------------------------------------------------- */
 
+/* Would constant @k have a number for each weight behind @reshape, which it has not now? */
+static gboolean
+multiplies_numbers (LptNode       *reshape,
+                    const Weights *w,
+                    guint          k)
+{
+  const LptShape *shape = &reshape->out[0].shape;
+  LptCodeNumbers numbers = { 0 };
+  gint64 together = 1;
+  gboolean more;
+
+  if (w->tensor[k] == NULL || !lpt_code_numbers_spread (w->tensor[k], lpt_tensor_shape (w->tensor[CODES]), &numbers))
+    return FALSE;
+  for (gint d = shape->rank - 1; d >= 0 && numbers.run % (together * shape->dims[d]) == 0; d--)
+    together *= shape->dims[d];
+  more = numbers.n * (numbers.run / together) == lpt_tensor_count (w->tensor[CODES]) &&
+         lpt_tensor_count (w->tensor[k]) < lpt_tensor_count (w->tensor[CODES]);
+  g_free (numbers.v);
+
+  return more;
+}
+
 /* Can one constant hold the codes of both, and one chain stand behind it? */
 static gboolean
 alike (const Weights *a,
@@ -396,6 +421,17 @@ find_parts (LptRewriter *rw,
 }
 
 static gboolean
+keeps_numbers (LptRewriter   *rw,
+               LptNode       *node,
+               const Weights *parts)
+{
+  for (guint k = FIRST; k < N_NUMBERS && node->op == LPT_OP_RESHAPE; k++)
+    if (multiplies_numbers (node, parts, k))
+      return lpt_rewriter_decline (rw, node, "each weight would have a number of its own");
+  return TRUE;
+}
+
+static gboolean
 rewrite_with (LptRewriter *rw,
               LptNode     *node,
               Weights     *parts)
@@ -441,7 +477,7 @@ rewrite (LptRewriter *rw,
   if (node->n_in == 0 || node->n_out == 0 || lpt_node_is_const (node) || !moves (node))
     return FALSE;
   parts = g_new0 (Weights, node->n_in);
-  changed = find_parts (rw, node, parts) && rewrite_with (rw, node, parts);
+  changed = find_parts (rw, node, parts) && keeps_numbers (rw, node, parts) && rewrite_with (rw, node, parts);
   for (guint i = 0; i < node->n_in; i++)
     clear_weights (&parts[i]);
 

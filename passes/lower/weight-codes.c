@@ -15,7 +15,7 @@
 
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
-#include "passes/lower/code-numbers.h"
+#include "passes/support/lpt-code-numbers.h"
 #include "passes/lower/weight-codes.h"
 
 /* Steps of a chain. */

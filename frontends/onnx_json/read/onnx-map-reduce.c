@@ -167,8 +167,8 @@ lpt_onnx_map_cum_sum (LptOnnxNode *on)
   lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
 }
 
-/* Product i is that of all elements, each of which is 1 instead where it comes behind i. That is work with the square of
- * the length, which is some dozens where products run on (samples of a ray, steps of a schedule). */
+/* Product i is that of all elements, each of which is 1 instead where it comes behind i. That is work with the square
+ * of the length, which is some dozens where products run on (samples of a ray, steps of a schedule). */
 void
 lpt_onnx_map_cum_prod (LptOnnxNode *on)
 {

@@ -1,10 +1,10 @@
-/* code-numbers.h - scales and zero points of codes that come again and again
+/* lpt-code-numbers.h - scales and zero points of codes that come again and again
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#ifndef CODE_NUMBERS_H
-#define CODE_NUMBERS_H
+#ifndef LPT_CODE_NUMBERS_H
+#define LPT_CODE_NUMBERS_H
 
 #include <lpt/lpt-graph.h>
 
@@ -16,7 +16,8 @@ typedef struct
   gint64  n, run;
 } LptCodeNumbers;
 
-/* Those of the constant @value, broadcast to @shape. FALSE: it is computed, or they do not fit. */
+/* Those of @tensor, or of the constant @value, broadcast to @shape. FALSE: they do not fit, or it is computed. */
+gboolean lpt_code_numbers_spread (LptTensor *tensor, const LptShape *shape, LptCodeNumbers *all);
 gboolean lpt_code_numbers_of     (LptValue *value, const LptShape *shape, LptCodeNumbers *all);
 float    lpt_code_numbers_at     (const LptCodeNumbers *a, gint64 code);
 /* Are all of them @number? None are 0. */

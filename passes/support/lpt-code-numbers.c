@@ -1,4 +1,4 @@
-/* code-numbers.c - scales and zero points of codes that come again and again
+/* lpt-code-numbers.c - scales and zero points of codes that come again and again
  *
  * A matrix of codes has a scale for each row, column or block, written as constants that broadcast: in the order in
  * which codes lie the same number stands for a run of them, and all numbers come again after a period. Both are kept
@@ -10,7 +10,7 @@
 #include "eval/lpt-evaluate-node.h"
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
-#include "passes/lower/code-numbers.h"
+#include "passes/support/lpt-code-numbers.h"
 
 /* Steps of what makes a number. */
 #define MAX_STEPS 16
@@ -99,17 +99,16 @@ constant_of (LptValue *value,
 }
 
 gboolean
-lpt_code_numbers_of (LptValue       *value,
-        const LptShape *shape,
-        LptCodeNumbers        *all)
+lpt_code_numbers_spread (LptTensor      *tensor,
+                         const LptShape *shape,
+                         LptCodeNumbers *all)
 {
-  g_autoptr (LptTensor) tensor = constant_of (value, MAX_STEPS), real = NULL;
+  g_autoptr (LptTensor) real = lpt_tensor_convert (tensor, LPT_DTYPE_F32, NULL);
   LptShape own = *shape;
   gint64 strides[LPT_MAX_RANK];
   gint first = 0, last = shape->rank;
   LptWalk walk;
 
-  real = tensor != NULL ? lpt_tensor_convert (tensor, LPT_DTYPE_F32, NULL) : NULL;
   if (real == NULL || !lpt_broadcast_check (lpt_tensor_shape (real), shape, strides, NULL) ||
       lpt_dims_product (shape, 0, shape->rank) == 0)
     return FALSE;
@@ -126,6 +125,16 @@ lpt_code_numbers_of (LptValue       *value,
     all->v[i] = ((const float *) lpt_tensor_data (real))[walk.at[0]];
 
   return TRUE;
+}
+
+gboolean
+lpt_code_numbers_of (LptValue       *value,
+                     const LptShape *shape,
+                     LptCodeNumbers *all)
+{
+  g_autoptr (LptTensor) tensor = constant_of (value, MAX_STEPS);
+
+  return tensor != NULL && lpt_code_numbers_spread (tensor, shape, all);
 }
 
 gboolean
