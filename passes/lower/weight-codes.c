@@ -21,6 +21,9 @@
 /* Steps of a chain. */
 #define MAX_STEPS 16
 
+/* Rows that are turned at once. */
+#define TILE 64
+
 void
 lpt_weight_codes_clear (LptWeightCodes *w)
 {
@@ -265,6 +268,7 @@ arrange (LptTensor *codes,
 {
   const LptDType dtype = lpt_tensor_dtype (codes);
   const LptShape shape = lpt_shape_make (2, (const gint64[]) { n, k });
+  const guint bits = lpt_dtype_bits (dtype);
   g_autoptr (LptTensor) bytes = NULL;
   const guint8 *from;
   LptTensor *to;
@@ -278,23 +282,28 @@ arrange (LptTensor *codes,
     return NULL;
   from = lpt_tensor_data (bytes);
   out = lpt_tensor_writable (to);
-  for (gint64 i = 0; i < n; i++)
-    for (gint64 j = 0; j < k; j++)
-      if (lpt_dtype_bits (dtype) == 8)
-        out[i * k + j] = from[j * n + i];
-      else
-        out[(i * k + j) / 2] |= (guint8) ((from[j * n + i] & 15) << ((i * k + j) % 2 * 4));
+  /* By tiles: lines of what is read across are in the cache still when their next byte is. */
+  for (gint64 first = 0; first < k; first += TILE)
+    for (gint64 i = 0; i < n; i++)
+      for (gint64 j = first; j < MIN (first + TILE, k); j++)
+        if (bits == 8)
+          out[i * k + j] = from[j * n + i];
+        else
+          out[(i * k + j) / 2] |= (guint8) ((from[j * n + i] & 15) << ((i * k + j) % 2 * 4));
 
   return to;
 }
 
+/* Do @n codes from @a on, every @stride, have other numbers than those from @b on? */
 static gboolean
-are_alike (const Chain *c,
-           gint64       a,
-           gint64       b)
+differ (const Chain *c,
+        gint64       n,
+        gint64       stride,
+        gint64       a,
+        gint64       b)
 {
-  return lpt_code_numbers_at (&c->scale, a) == lpt_code_numbers_at (&c->scale, b) &&
-         (c->zero.v == NULL || lpt_code_numbers_at (&c->zero, a) == lpt_code_numbers_at (&c->zero, b));
+  return lpt_code_numbers_differ (&c->scale, n, stride, a, b) ||
+         (c->zero.v != NULL && lpt_code_numbers_differ (&c->zero, n, stride, a, b));
 }
 
 /* After how many weights of a row the numbers change, at multiples of which alone; 0 = never. */
@@ -311,14 +320,9 @@ find_block (const Chain *c,
 
   if (!by_rows && n % period == 0)
     return 0;
-  for (gint64 i = 0; i < rows && block != 1; i++)
-    for (gint64 j = step; j < k && block != 1; j += step)
-      {
-        const gint64 at = by_rows ? i * k + j : j * n + i;
-
-        if (!are_alike (c, at, at - stride))
-          block = lpt_common_divisor (j, block);
-      }
+  for (gint64 j = step; j < k && block != 1; j += step)
+    if ((block == 0 || j % block != 0) && differ (c, rows, by_rows ? k : 1, j * stride, (j - 1) * stride))
+      block = lpt_common_divisor (j, block);
 
   return block;
 }

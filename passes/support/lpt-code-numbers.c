@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <string.h>
+
 #include "eval/lpt-evaluate-node.h"
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-loop.h"
@@ -20,6 +22,26 @@ lpt_code_numbers_at (const LptCodeNumbers *a,
            gint64         code)
 {
   return a->v[code / a->run % a->n];
+}
+
+gboolean
+lpt_code_numbers_differ (const LptCodeNumbers *all,
+                         gint64                n,
+                         gint64                stride,
+                         gint64                a,
+                         gint64                b)
+{
+  const gboolean plain = all->run == 1 && MAX (a, b) + (n - 1) * stride < all->n;
+  gint64 i = 0;
+
+  if (plain && stride == 1)
+    while (i < n && all->v[a + i] == all->v[b + i])
+      i++;
+  else
+    while (i < n && lpt_code_numbers_at (all, a + i * stride) == lpt_code_numbers_at (all, b + i * stride))
+      i++;
+
+  return i < n;
 }
 
 gint64
@@ -107,6 +129,7 @@ lpt_code_numbers_spread (LptTensor      *tensor,
   LptShape own = *shape;
   gint64 strides[LPT_MAX_RANK];
   gint first = 0, last = shape->rank;
+  const float *from;
   LptWalk walk;
 
   if (real == NULL || !lpt_broadcast_check (lpt_tensor_shape (real), shape, strides, NULL) ||
@@ -120,9 +143,15 @@ lpt_code_numbers_spread (LptTensor      *tensor,
   all->v = lpt_memory_try ((gsize) all->n, sizeof (float), NULL);
   if (all->v == NULL)
     return FALSE;
-  lpt_walk_broadcast (&walk, &own, 1, (const LptShape *const[]) { lpt_tensor_shape (real) });
-  for (gint64 i = 0; i < all->n; i++, lpt_walk_next (&walk))
-    all->v[i] = ((const float *) lpt_tensor_data (real))[walk.at[0]];
+  from = lpt_tensor_data (real);
+  if (lpt_tensor_count (real) == all->n)
+    memcpy (all->v, from, (gsize) all->n * sizeof *from);
+  else
+    {
+      lpt_walk_broadcast (&walk, &own, 1, (const LptShape *const[]) { lpt_tensor_shape (real) });
+      for (gint64 i = 0; i < all->n; i++, lpt_walk_next (&walk))
+        all->v[i] = from[walk.at[0]];
+    }
 
   return TRUE;
 }

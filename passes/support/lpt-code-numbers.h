@@ -20,6 +20,8 @@ typedef struct
 gboolean lpt_code_numbers_spread (LptTensor *tensor, const LptShape *shape, LptCodeNumbers *all);
 gboolean lpt_code_numbers_of     (LptValue *value, const LptShape *shape, LptCodeNumbers *all);
 float    lpt_code_numbers_at     (const LptCodeNumbers *a, gint64 code);
+/* Do @n codes, every @stride, from @a on have other numbers than those from @b on? */
+gboolean lpt_code_numbers_differ (const LptCodeNumbers *all, gint64 n, gint64 stride, gint64 a, gint64 b);
 /* Are all of them @number? None are 0. */
 gboolean lpt_code_numbers_are    (const LptCodeNumbers *all, float number);
 /* How many codes have the same numbers of both, and after how many these come again; @b may have none. */
