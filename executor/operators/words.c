@@ -32,14 +32,19 @@ typedef struct
   gsize      pieces, units, units_per_task;      /* pieces of an inner loop, and of all */
 } Words;
 
-/* f32 that are integers of 16 bits at most, or near one: to the nearest, as the op reads them. */
+/* f32 that are integers of 16 bits at most, or near one: to the nearest, as the op reads them; NaN of a node that
+ * computes its integers as real numbers is 0. */
 static void
 words_of_numbers (const float *restrict x,
                   gint64                n,
                   gint64      *restrict y)
 {
   for (gint64 i = 0; i < n; i++)
-    y[i] = (gint32) ((x[i] + 0x1.8p23f) - 0x1.8p23f);
+    {
+      const float nearest = (x[i] + 0x1.8p23f) - 0x1.8p23f;
+
+      y[i] = nearest >= -0x1p31f && nearest < 0x1p31f ? (gint32) nearest : 0;
+    }
 }
 
 static void
