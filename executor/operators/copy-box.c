@@ -345,10 +345,10 @@ lpt_copy_box_is_view (const LptCopyBox *box,
 gsize
 lpt_copy_box_cost (const LptCopyBox *box)
 {
-  gsize copies = box->plane_rows > 0 ? box->plane_rows * box->plane_cols / 8
-                 : box->repeats > 0 ? box->row_length / 8 : box->n_segments;
+  const gsize row = box->plane_rows > 0 ? box->plane_rows * box->plane_cols
+                    : box->repeats > 0 ? box->row_length : 8 * box->n_segments;
 
-  return box->rows * copies;
+  return box->rows * row;
 }
 
 /* Short pieces by two halves that may overlap: no call. */

@@ -67,7 +67,7 @@ void     lpt_copy_axes_clear (LptCopyAxes *axes);
 void     lpt_copy_box_run  (const LptCopyBox *box, const LptCopyElement *element, gsize r0, gsize r1, const guint8 *in, guint8 *out);
 /* One piece of the input as it is; @start: at which element. */
 gboolean lpt_copy_box_is_view (const LptCopyBox *box, gsize *start);
-/* Single copies of the whole. */
+/* Eighths of single copies of the whole: eight elements of a plane, or repeated ones, are as one copy. */
 gsize    lpt_copy_box_cost (const LptCopyBox *box);
 
 /* --- ask-move.c --- */
