@@ -374,32 +374,27 @@ write_cache (LptOnnxNode  *on,
              LptValue     *before,
              LptValue     *x)
 {
-  LptValue *both[2] = { before, x }, *held, *at, *begin, *end, *source, *shape[3], *index, *y, *room;
+  const gint64 one = 1;
+  LptValue *all[3] = { before, x, NULL }, *held, *at, *begin, *length, *source, *shape[3];
   LptNode *node;
 
   if (before == NULL)
     return x;
   held = lpt_onnx_dim (on, before, 2);
-  room = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, cache->total, held);
-  at = lpt_onnx_count_to (on, room);
+  length = lpt_onnx_dim (on, x, 2);
+  at = lpt_onnx_count_to (on, lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, cache->total, held));
   begin = lpt_onnx_unsqueeze (on, cache->past, 1);
-  end = lpt_onnx_emit (on, LPT_OP_ADD, 2, begin, lpt_onnx_dim (on, x, 2));
-  /* Position p holds key p of the past, or key p - past of x, which lies at p - past + held of both. */
+  /* Position p holds key p of the past, or key p - past of x, which lies at p - past + held of all; behind is a 0. */
   source = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, at, begin), held);
   source = lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_emit (on, LPT_OP_LESS, 2, at, begin), at, source);
-  source = lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_emit (on, LPT_OP_LESS, 2, at, end), source,
-                          lpt_onnx_i64_scalar (on, 0));
-  index = lpt_onnx_unsqueeze (on, lpt_onnx_unsqueeze (on, source, 1), 3);
+  source = lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, source, lpt_onnx_emit (on, LPT_OP_ADD, 2, held, length));
   shape[0] = lpt_onnx_slice (on, lpt_onnx_shape_of (on, x), 0, 0, 2);
-  shape[1] = room;
+  shape[1] = lpt_onnx_i64 (on, 1, &one);
   shape[2] = lpt_onnx_dim (on, x, 3);
-  index = lpt_onnx_broadcast (on, index, lpt_onnx_concat (on, 0, 3, shape));
-  y = lpt_onnx_concat (on, 2, 2, both);
-  node = lpt_onnx_add (on, LPT_OP_GATHER_ELEMENTS, 2, y, index);
-  LPT_ATTRS (node, LptAxisAttrs)->axis = 2;
-  y = lpt_onnx_done (on, node);
-  end = lpt_onnx_unsqueeze (on, lpt_onnx_unsqueeze (on, lpt_onnx_emit (on, LPT_OP_LESS, 2, at, end), 1), 3);
-  return lpt_onnx_emit (on, LPT_OP_SELECT, 3, end, y, lpt_onnx_like (on, y, 0));
+  all[2] = lpt_onnx_broadcast (on, lpt_onnx_like (on, x, 0), lpt_onnx_concat (on, 0, 3, shape));
+  node = lpt_onnx_add (on, LPT_OP_GATHER, 3, lpt_onnx_concat (on, 2, 3, all), source, lpt_onnx_i64_scalar (on, 2));
+  LPT_ATTRS (node, LptGatherAttrs)->batch_dims = 1;
+  return lpt_onnx_done (on, node);
 }
 
 /* seqlens_k [B] counts the keys of each sequence less one; a prompt is as long as everything there is. */

@@ -13,16 +13,46 @@ indices_of (LptOnnxWriter *w,
   return lpt_node_in (node, 1)->dtype == LPT_DTYPE_I32 ? IN (1) : I64 (1);
 }
 
+/* An index [B.., n] of each batch for all that lies between the batch and @axis: it is the same for all of it. */
+static void
+gather_across (LptOnnxWriter *w,
+               LptNode       *node,
+               gint           axis,
+               gint           batch)
+{
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
+  const char *shape = lpt_onnx_w_step (w, "Shape", 1, IN (0)), *parts[3], *index;
+  gint64 one = 1, axes[LPT_MAX_RANK];
+  guint n = 0, k = 0;
+
+  if (rank < 0 || axis < 0 || axis >= rank || lpt_node_in (node, 1)->shape.rank != batch + 1)
+    {
+      lpt_onnx_w_fail (w, "batch dimensions of Gather before others and several of indices");
+      return;
+    }
+  for (gint d = batch; d < rank; d++)
+    if (d != axis)
+      axes[n++] = d;
+  parts[k++] = lpt_onnx_w_sliced (w, shape, 0, 0, axis, 1);
+  parts[k++] = lpt_onnx_w_i64s (w, "one", 1, &one);
+  if (axis < rank - 1)
+    parts[k++] = lpt_onnx_w_sliced (w, shape, 0, axis + 1, rank, 1);
+  index = lpt_onnx_w_step (w, "Unsqueeze", 2, I64 (1), lpt_onnx_w_i64s (w, "axes", n, axes));
+  index = lpt_onnx_w_step (w, "Expand", 2, index, lpt_onnx_w_joined (w, 0, k, parts));
+  lpt_onnx_w_int (w, lpt_onnx_w_node (w, "GatherElements", OUT (0), 2, IN (0), index), "axis", axis);
+}
+
 void
 lpt_onnx_write_gather (LptOnnxWriter *w,
                        LptNode       *node,
                        const char    *onnx)
 {
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
   gint64 axis = lpt_onnx_w_const_int (w, node, 2, "an axis"), batch = LPT_ATTRS (node, LptGatherAttrs)->batch_dims;
 
   if (batch < 0)
     batch += lpt_node_in (node, 1)->shape.rank;
-  if (batch != 0 && (axis < 0 ? axis + lpt_node_in (node, 0)->shape.rank : axis) == batch)
+  if (batch != 0 && (axis < 0 ? axis + rank : axis) == batch)
     {
       gint64 last[] = { -1 };
       const char *single = lpt_onnx_w_temp (w, "Unsqueeze");
@@ -32,7 +62,10 @@ lpt_onnx_write_gather (LptOnnxWriter *w,
       return;
     }
   if (batch != 0)
-    lpt_onnx_w_fail (w, "batch dimensions of Gather before other ones");
+    {
+      gather_across (w, node, (gint) (axis < 0 ? axis + rank : axis), (gint) batch);
+      return;
+    }
   lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Gather", OUT (0), 2, IN (0), indices_of (w, node)), "axis", axis);
 }
 
