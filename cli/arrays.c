@@ -58,7 +58,8 @@ indexed_length (LptNode *node)
   return axis >= 0 && axis < data->shape.rank && data->shape.dims[axis] > 0 ? data->shape.dims[axis] : G_MAXINT64;
 }
 
-/* Below which number @value stays where it is an index, as it is or moved or converted by up to @depth ops. */
+/* Below which number @value stays where it is an index, as it is or moved or converted by up to @depth ops; where its
+ * numbers are summed it is a mask, whose sum is how many take part. */
 static gint64
 find_length (const LptValue *value, guint depth)
 {
@@ -69,6 +70,8 @@ find_length (const LptValue *value, guint depth)
       gint64 length = G_MAXINT64;
       if (use->index == 1)
         length = indexed_length (use->node);
+      else if (use->node->op == LPT_OP_REDUCE_SUM)
+        length = 2;
       else if (use->index == 0 && depth > 0 && use->node->n_out == 1
                && (use->node->op == LPT_OP_CONVERT || (use->node->info->flags & LPT_OP_F_PRESERVES)))
         length = find_length (lpt_node_out (use->node), depth - 1);
