@@ -20,7 +20,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "eval/integer/lpt-int.h"
+#include "eval/integer/lpt-int-elementwise.h"
 #include "ir/scalar/lpt-binary.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -34,22 +34,10 @@
 
 /* --- sums ------------------------------------------------------------------- */
 
-typedef struct
-{
-  LptIntOp      op;
-  LptAlgorithm  algorithm;
-  LptIntScale   a, b, y;
-  gint          sign;             /* -1: a - b */
-  gint          left_shift;       /* LITERT */
-  LptSum64      sum;              /* SUM64, XNNPACK (its shift may be any), TPU with one shift */
-  LptMultiplier m[3];             /* LITERT, TPU_PER_INPUT: of a, of b, of the sum */
-  float         s1, s2, sy;       /* FLOAT, TPU with zero points; sy is 1 / Sy there */
-} Sum;
-
 static gint32
-sum_one (const Sum *sum,
-         gint32     qa,
-         gint32     qb)
+sum_one (const LptIntSum *sum,
+         gint32           qa,
+         gint32           qb)
 {
   const LptIntScale *y = &sum->y;
   const gint64 xa = (gint64) qa - sum->a.zero, xb = (gint64) qb - sum->b.zero;
@@ -112,7 +100,7 @@ sum_run (const LptIntOp           *op,
 
   lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
   for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
-    lpt_int_put (out, i, sum_one ((const Sum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
+    lpt_int_put (out, i, sum_one ((const LptIntSum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
 }
 
 void
@@ -167,7 +155,7 @@ lpt_int_sum_shifted (double    a,
 
 /* The shift of the larger ratio's truncated 8-bit multiplier serves both. */
 static void
-prepare_tpu (Sum                  *sum,
+prepare_tpu (LptIntSum            *sum,
              const LptRequantRule *rule)
 {
   const double r1 = sum->a.scale / sum->y.scale, r2 = sum->b.scale / sum->y.scale;
@@ -190,11 +178,11 @@ lpt_int_add_new (LptNode              *node,
                  GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  Sum *sum;
+  LptIntSum *sum;
 
   if (lpt_int_is_affine (node))
     return lpt_int_affine_new (node, rule, error);
-  sum = g_new0 (Sum, 1);
+  sum = g_new0 (LptIntSum, 1);
 
   op = &sum->op;
   op->run = sum_run;
@@ -239,21 +227,13 @@ lpt_int_add_new (LptNode              *node,
 
 /* --- products ---------------------------------------------------------------- */
 
-typedef struct
-{
-  LptIntOp      op;
-  gboolean      zero_in_float;
-  LptIntScale   a, b, y;
-  LptMultiplier m;
-} Product;
-
 static void
 product_run (const LptIntOp           *op,
              const LptIntArray *const *in,
              guint                     n_in,
              const LptIntArray        *out)
 {
-  const Product *p = (const Product *) op;
+  const LptIntProduct *p = (const LptIntProduct *) op;
   LptWalk walk;
 
   lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
@@ -283,11 +263,11 @@ lpt_int_mul_new (LptNode              *node,
                  GError              **error)
 {
   g_autoptr (LptIntOp) op = NULL;
-  Product *p;
+  LptIntProduct *p;
 
   if (lpt_int_is_affine (node))
     return lpt_int_affine_new (node, rule, error);
-  p = g_new0 (Product, 1);
+  p = g_new0 (LptIntProduct, 1);
 
   op = &p->op;
   op->run = product_run;
@@ -391,20 +371,13 @@ lpt_int_compare_new (LptNode              *node,
 
 /* --- Maximum, Minimum ---------------------------------------------------------- */
 
-typedef struct
-{
-  LptIntOp      op;
-  gboolean      minimum;
-  LptIntRescale a, b;
-} Extreme;
-
 static void
 extreme_run (const LptIntOp           *op,
              const LptIntArray *const *in,
              guint                     n_in,
              const LptIntArray        *out)
 {
-  const Extreme *e = (const Extreme *) op;
+  const LptIntExtreme *e = (const LptIntExtreme *) op;
   LptWalk walk;
 
   lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
@@ -424,7 +397,7 @@ lpt_int_extreme_new (LptNode              *node,
 {
   g_autoptr (LptIntOp) op = NULL;
   LptIntScale a, b, y;
-  Extreme *e = g_new0 (Extreme, 1);
+  LptIntExtreme *e = g_new0 (LptIntExtreme, 1);
 
   op = &e->op;
   op->run = extreme_run;

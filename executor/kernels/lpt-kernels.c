@@ -26,6 +26,7 @@ lpt_kernels_for (LptCpu cpu)
     .linear = lpt_linear_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
     .wide16 = lpt_wide16_kernel (cpu),
+    .codes16 = lpt_codes16_kernel (cpu),
     .whole = lpt_whole_kernel (cpu),
   };
 }

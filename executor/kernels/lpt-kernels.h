@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "executor/kernels/codes16/codes16.h"
 #include "executor/kernels/dwconv/dwconv.h"
 #include "executor/kernels/dynamic/dynamic.h"
 #include "executor/kernels/eltwise/eltwise.h"
@@ -43,6 +44,7 @@ typedef struct {
   const LptLstmKernel      *lstm;
   const LptLinearKernel    *linear;      /* linear attention */
   const LptWide16Kernel    *wide16;      /* products of 16-bit data and 8-bit weights */
+  const LptCodes16Kernel   *codes16;     /* steps on 16-bit codes */
   const LptWholeKernel     *whole;       /* plain integers */
 } LptKernels;
 

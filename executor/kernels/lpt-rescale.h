@@ -42,6 +42,7 @@ lpt_rescale_all (const LptRescale *r, size_t n, int32_t *acc, int64_t low, int64
       int64_t v = lpt_rescale_shift ((int64_t) acc[i] * m + half0, shift0);
 
       v = lpt_rescale_shift (v + half1 - (v < 0 ? away : 0), shift1);
-      acc[i] = (int32_t) (v < low ? low : v > high ? high : v);
+      v = v < low ? low : v;
+      acc[i] = (int32_t) (v > high ? high : v);
     }
 }

@@ -39,6 +39,15 @@ gboolean lpt_prepare_concat_tables (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
+/* Of 16-bit codes. */
+gboolean lpt_prepare_sum16        (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_product16    (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_extreme16    (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_quantize16   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_dequantize16 (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_requantize16 (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_concat16     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_table16      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_lstm         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_move         (LptProgram *program, LptProgramOp *op);
