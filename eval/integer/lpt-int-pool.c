@@ -148,9 +148,15 @@ lpt_int_avg_pool_sums (const LptIntOp *op,
   const Pool *pool = (const Pool *) op;
 
   *sums = (LptIntSums) { .op = op, .rescales = only_rescales (pool), .multiplier = multiplier_of,
-                         .finish = finish_sums };
+                         .divides = pool->algorithm == LPT_ALGO_LITERT && !only_rescales (pool), .finish = finish_sums };
 
   return pool->algorithm != LPT_ALGO_FLOAT && pool->algorithm != LPT_ALGO_FLOAT_AWAY;
+}
+
+const LptIntRescale *
+lpt_int_max_pool_rescale (const LptIntOp *op)
+{
+  return &((const Pool *) op)->rescale;
 }
 
 /* Padding of this input: as given, or what SAME needs. */

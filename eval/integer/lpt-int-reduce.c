@@ -228,6 +228,21 @@ finish_sums (const LptIntSums *sums,
     codes[i] = (guint8) (finish (r, in[i] - n * sums->offset_in, n, &mean) + sums->offset_out);
 }
 
+static void
+finish_wide (const LptIntSums  *sums,
+             gint64             n,
+             gsize              count,
+             const gint64      *in,
+             const LptIntArray *out,
+             gint64             at)
+{
+  const Reduce *r = (const Reduce *) sums->op;
+  const LptMultiplier mean = multiplier_for (r, n);
+
+  for (gsize i = 0; i < count; i++)
+    lpt_int_put (out, at + (gint64) i, finish (r, in[i], n, &mean));
+}
+
 void
 lpt_int_reduce_sums (const LptIntOp *op,
                      LptIntSums     *sums)
@@ -235,7 +250,13 @@ lpt_int_reduce_sums (const LptIntOp *op,
   const Reduce *r = (const Reduce *) op;
 
   *sums = (LptIntSums) { .op = op, .rescales = !in_float (r) && r->rule->algorithm != LPT_ALGO_LITERT,
-                          .multiplier = multiplier_of, .finish = finish_sums };
+                          .multiplier = multiplier_of, .finish = finish_sums, .finish_wide = finish_wide };
+}
+
+const LptIntRescale *
+lpt_int_reduce_rescale (const LptIntOp *op)
+{
+  return &((const Reduce *) op)->rescale;
 }
 
 const gboolean *

@@ -340,7 +340,7 @@ lpt_int_softmax_rule (const LptIntOp    *op,
   const gboolean known = sm->algorithm == LPT_ALGO_FLOAT || sm->algorithm == LPT_ALGO_LITERT;
 
   *rule = (LptIntSoftmaxRule) { sm->logarithm, sm->axis, sm->algorithm == LPT_ALGO_LITERT && !sm->logarithm,
-                                known ? sm->floats : NULL, sm->scaled, sm->fixed, sm->rounded, sm->x, sm->y };
+                                known ? sm->floats : NULL, sm->scaled, sm->fixed, sm->rounded, sm->x, sm->y, sm->wide };
 }
 
 static void

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "eval/integer/lpt-int.h"
+#include "eval/integer/lpt-int-litert.h"
 #include "executor/kernels/eltwise/eltwise.h"
 
 typedef struct
@@ -21,6 +21,7 @@ typedef struct
   /* Softmax of 8-bit codes in fixed point, or NULL: exponentials by max - q in Q0, and what of them is summed. */
   const gint32 *fixed, *rounded;
   LptIntScale  x, y;
+  const LptIntSoftmax16 *wide;     /* of 16-bit codes in 16-bit fixed point; or NULL */
 } LptIntSoftmaxRule;
 
 void lpt_int_softmax_rule (const LptIntOp *op, LptIntSoftmaxRule *rule);

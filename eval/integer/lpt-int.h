@@ -91,9 +91,12 @@ struct _LptIntSums
   const LptIntOp *op;
   gboolean        rescales;      /* code = multiplier (n) applied to the sum of q - Zx, plus Zy, saturated */
   LptMultiplier (*multiplier) (const LptIntOp *op, gint64 n);
+  gboolean        divides;       /* code = the sum of q over n elements, Zx in those of the padding, over n, halves away from 0 */
   gint32          offset_in, offset_out;      /* added to each code that is summed, and to each result: the kernel's choice, 0 */
   /* @in: sums of @valid codes each, from windows of @n elements with padding; @codes: of the results. */
   void          (*finish)     (const LptIntSums *sums, gint64 valid, gint64 n, gsize count, const gint32 *in, guint8 *codes);
+  /* Of reductions: the same of sums @in of @n codes each, without offsets, to @out from element @at on. */
+  void          (*finish_wide) (const LptIntSums *sums, gint64 n, gsize count, const gint64 *in, const LptIntArray *out, gint64 at);
 };
 
 /* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
@@ -105,6 +108,9 @@ void            lpt_int_matmul_end    (const LptIntOp *op, gint64 column, gint64
 /* FALSE: the rule needs the elements one by one. */
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
 void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
+/* What becomes of the greatest or least code. */
+const struct _LptIntRescale *lpt_int_max_pool_rescale (const LptIntOp *op);
+const struct _LptIntRescale *lpt_int_reduce_rescale   (const LptIntOp *op);
 /* Interpolate nearest: where element @i of @out along an axis comes from among @in. Not for linear ones. */
 gint64          lpt_int_resize_source (const LptIntOp *op, gint axis, gint64 i, gint64 in, gint64 out);
 gboolean        lpt_int_resize_is_nearest (const LptIntOp *op);

@@ -63,8 +63,10 @@ make_numbers (const Binary *b,
       b->kernel->rescale (&b->scales[0], n, x);
       break;
     default:
-      b->kernel->rescale (&b->scales[0], n, x);
-      b->kernel->rescale (&b->scales[1], n, y);
+      if (b->scales[0].form != LPT_SCALE16_SAME)
+        b->kernel->rescale (&b->scales[0], n, x);
+      if (b->scales[1].form != LPT_SCALE16_SAME)
+        b->kernel->rescale (&b->scales[1], n, y);
       b->kernel->take (b->take, n, x, y);
       break;
     }

@@ -47,6 +47,11 @@ gboolean lpt_prepare_quantize16   (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dequantize16 (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_requantize16 (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_concat16     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_avg_pool16   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_max_pool16   (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_reduce16     (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_softmax16    (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_resize16     (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_table16      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_svdf         (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_lstm         (LptProgram *program, LptProgramOp *op);
@@ -98,6 +103,9 @@ gboolean lpt_prepare_dynamic_rest     (LptProgram *program, LptProgramOp *op);
 
 /* set[axis] for the constant @axes of a value of @rank; FALSE: they are none, or not constant. */
 gboolean lpt_program_axis_set (const LptProgramValue *axes, gint rank, gboolean *set);
+
+/* Elements of @x before the axes @set, in them and behind them. FALSE: axes that are kept stand between those. */
+gboolean lpt_reduce_lengths (const LptShape *x, const gboolean *set, gsize length[3]);
 
 /* Where the axes of an MVN on a value of @rank begin; -1: they are not the last ones, or not constant. */
 gint lpt_mvn_axis (const LptProgramOp *op, gint rank);

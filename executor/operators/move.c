@@ -348,15 +348,19 @@ lpt_prepare_resize (LptProgram   *program,
   LptCopyOrigin origin = { 0 };
   gsize strides[LPT_MAX_RANK];
   LptValueLayout layout;
+  gboolean codes;
+  LptCopyForm *m;
   gint64 k;
   gint axis;
-  LptCopyForm *m;
 
-  if (!lpt_is_repeating (op))
+  /* Codes of 16 bits lie as they are. */
+  codes = lpt_is_repeating (op);
+  if (!codes && !(lpt_int_resize_is_nearest (op->integer) && op->in[0]->kind != LPT_STORAGE_CONST &&
+                  lpt_copy_form_is_typed (op->in[0], op->out[0]) && lpt_dtype_bits (op->in[0]->array.dtype) == 16))
     return FALSE;
   x = &op->in[0]->array.shape;
   y = &op->out[0]->array.shape;
-  layout = lpt_codes_layout (op->in[0]);
+  layout = codes ? lpt_codes_layout (op->in[0]) : LPT_LAYOUT_TYPED;
   lpt_copy_strides (x, layout, strides);
   origin.n = (guint) y->rank;
   for (axis = 0; axis < y->rank; axis++)
@@ -367,8 +371,8 @@ lpt_prepare_resize (LptProgram   *program,
         origin.from[axis][k] = (gssize) (lpt_int_resize_source (op->integer, axis, k, x->dims[axis], y->dims[axis]) *
                                   (gint64) strides[axis]);
     }
-  m = repetition_of (program, op, "resize_u8", layout, &origin);
-  m->in[0].pitched = TRUE;
+  m = repetition_of (program, op, codes ? "resize_u8" : "resize", layout, &origin);
+  m->in[0].pitched = codes;
   lpt_program_set_form (op, &m->form);
 
   return TRUE;

@@ -104,24 +104,22 @@ lines_run (const LptProgramOp *op,
     }
 }
 
-/* FALSE: axes that are kept stand between those that are not. */
-static gboolean
-read_axes (Lines          *l,
-           const LptShape *x,
-           const gboolean *set)
+gboolean
+lpt_reduce_lengths (const LptShape *x,
+                    const gboolean *set,
+                    gsize           length[3])
 {
-  gsize *size[3] = { &l->outer, &l->length, &l->inner };
   guint part = 0;
   gint axis;
 
-  l->outer = l->length = l->inner = 1;
+  length[0] = length[1] = length[2] = 1;
   for (axis = 0; axis < x->rank; axis++)
     {
       if (x->dims[axis] == 1)
         continue;
       if (set[axis] != (part == 1) && ++part > 2)
         return FALSE;
-      *size[part] *= (gsize) x->dims[axis];
+      length[part] *= (gsize) x->dims[axis];
     }
 
   return TRUE;
@@ -153,7 +151,7 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   const gboolean adds = (op->node->info->flags & LPT_OP_F_MONOTONE) == 0;
   LptValueLayout layout = LPT_LAYOUT_CODES;
   Lines l = { .adds = adds };
-  gsize units;
+  gsize length[3], units;
 
   if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (out))
     return lpt_refuse (op, lpt_remark_of_codes (in, out));
@@ -168,8 +166,14 @@ lpt_prepare_reduce_lines (LptProgram   *program,
       l.outer = lpt_program_count (in) / l.length;
       l.inner = 1;
     }
-  else if (!read_axes (&l, &in->array.shape, set))
+  else if (!lpt_reduce_lengths (&in->array.shape, set, length))
     return lpt_refuse (op, LPT_REMARK_AXES);
+  else
+    {
+      l.outer = length[0];
+      l.length = length[1];
+      l.inner = length[2];
+    }
   if (l.length > MAX_ELEMENTS)
     return lpt_refuse (op, LPT_REMARK_RANGE);
 

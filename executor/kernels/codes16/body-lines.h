@@ -173,10 +173,10 @@ LPT_FN (lpt_codes16_blend) (size_t n, int32_t *x, int32_t a, const int32_t *y, i
 }
 
 void
-LPT_FN (lpt_codes16_between) (const LptBetween16 *p, size_t first, size_t n, const int32_t *line, int32_t *out)
+LPT_FN (lpt_codes16_between) (const LptBetween16 *p, size_t n, const int32_t *line, int32_t *out)
 {
-  const uint32_t *lower = p->lower + first, *upper = p->upper + first;
-  const int32_t *weight = p->weight + first, one = p->one;
+  const uint32_t *lower = p->lower, *upper = p->upper;
+  const int32_t *weight = p->weight, one = p->one;
   const int64_t half = (int64_t) 1 << (p->shift - 1), back = p->away ? 1 : 0, low = p->low, high = p->high;
   const int shift = p->shift;
 

@@ -231,4 +231,25 @@ LPT_FN (lpt_codes16_take) (LptTake16 take, size_t n, int32_t *x, const int32_t *
     }
 }
 
+INLINE int32_t
+total_of (LptTake16 take, size_t n, const int32_t *x)
+{
+  int32_t v = x[0];
+
+  for (size_t i = 1; i < n; i++)
+    v = of_two (take, v, x[i]);
+  return v;
+}
+
+int32_t
+LPT_FN (lpt_codes16_total) (LptTake16 take, size_t n, const int32_t *x)
+{
+  switch (take)
+    {
+    case LPT_TAKE16_SUM:  return total_of (LPT_TAKE16_SUM, n, x);
+    case LPT_TAKE16_MOST: return total_of (LPT_TAKE16_MOST, n, x);
+    default:              return total_of (LPT_TAKE16_LEAST, n, x);
+    }
+}
+
 #include "executor/kernels/codes16/body-lines.h"

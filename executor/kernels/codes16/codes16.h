@@ -122,6 +122,8 @@ typedef struct {
   void      (*multiply) (size_t n, int32_t *x, const int32_t *y);
   /* x = x with y, no sum leaving 32 bits */
   void      (*take)     (LptTake16 take, size_t n, int32_t *x, const int32_t *y);
+  /* what all of them are together; n > 0 */
+  int32_t   (*total)    (LptTake16 take, size_t n, const int32_t *x);
   /* out[i] = of @taps numbers of the line from i stride on, each `apart` behind the other */
   void      (*windows)  (LptTake16 take, size_t n, size_t taps, size_t stride, size_t apart, const int32_t *line,
                          int32_t *out);
@@ -134,8 +136,7 @@ typedef struct {
   void      (*table)    (const uint16_t *table, size_t n, const uint16_t *in, uint16_t *out);
   /* x = x a + y b, which 32 bits hold */
   void      (*blend)    (size_t n, int32_t *x, int32_t a, const int32_t *y, int32_t b);
-  /* columns [@first, @first + @n) */
-  void      (*between)  (const LptBetween16 *p, size_t first, size_t n, const int32_t *line, int32_t *out);
+  void      (*between)  (const LptBetween16 *p, size_t n, const int32_t *line, int32_t *out);
   /* A row; e has room for n. */
   void      (*softmax)  (const LptSoftmax16 *p, size_t n, const int16_t *x, int16_t *y, int32_t *e);
 } LptCodes16Kernel;
@@ -147,6 +148,7 @@ typedef struct {
   void lpt_codes16_sum__##isa (const LptSum16 *p, size_t n, int32_t *x, const int32_t *y);                             \
   void lpt_codes16_multiply__##isa (size_t n, int32_t *x, const int32_t *y);                                           \
   void lpt_codes16_take__##isa (LptTake16 take, size_t n, int32_t *x, const int32_t *y);                               \
+  int32_t lpt_codes16_total__##isa (LptTake16 take, size_t n, const int32_t *x);                                       \
   void lpt_codes16_windows__##isa (LptTake16 take, size_t n, size_t taps, size_t stride, size_t apart,                 \
                                    const int32_t *line, int32_t *out);                                                 \
   void lpt_codes16_average__##isa (int32_t by, size_t n, int32_t *x);                                                  \
@@ -154,7 +156,7 @@ typedef struct {
   void lpt_codes16_reals__##isa (float scale, size_t n, const int32_t *x, float *out);                                 \
   void lpt_codes16_table__##isa (const uint16_t *table, size_t n, const uint16_t *in, uint16_t *out);                  \
   void lpt_codes16_blend__##isa (size_t n, int32_t *x, int32_t a, const int32_t *y, int32_t b);                        \
-  void lpt_codes16_between__##isa (const LptBetween16 *p, size_t first, size_t n, const int32_t *line, int32_t *out);  \
+  void lpt_codes16_between__##isa (const LptBetween16 *p, size_t n, const int32_t *line, int32_t *out);                \
   void lpt_codes16_softmax__##isa (const LptSoftmax16 *p, size_t n, const int16_t *x, int16_t *y, int32_t *e);
 #include "executor/kernels/codes16/codes16.def"
 #undef LPT_CODES16_KERNEL
