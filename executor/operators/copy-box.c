@@ -498,11 +498,15 @@ copy_repeated (const LptCopyBox     *box,
 
   if (times == 2 && size == 1)
     REPEAT (guint8, guint16)
+  else if (times == 2 && size == 2)
+    REPEAT (guint16, guint32)
   else if (times == 2 && size == 4)
     REPEAT (guint32, guint64)
   else if (size == 1)
     for (i = 0; i < n; i++)
       memset (out + i * times, in[i], times);
+  else if (size == 2)
+    EACH_TIME (guint16)
   else if (size == 4)
     EACH_TIME (guint32)
   else if (size == 8)
@@ -524,6 +528,9 @@ copy_plane (const LptCopyBox     *box,
 
   if (size == 1)
     e->kernel->bytes (box->plane_rows, box->plane_cols, in, box->plane_ldi, out, box->plane_ldo);
+  else if (size == 2)
+    e->kernel->halves (box->plane_rows, box->plane_cols, (const guint16 *) (gconstpointer) in, box->plane_ldi,
+                       (guint16 *) (gpointer) out, box->plane_ldo);
   else if (size == 4)
     e->kernel->words (box->plane_rows, box->plane_cols, (const guint32 *) (gconstpointer) in, box->plane_ldi,
                       (guint32 *) (gpointer) out, box->plane_ldo);

@@ -18,6 +18,8 @@ run_transpose (const LptTransposeKernel *row, size_t size)
 
   if (size == 1)
     row->bytes (rows, cols, in, ldi, out.data, ldo);
+  else if (size == 2)
+    row->halves (rows, cols, (const uint16_t *) (const void *) in, ldi, (uint16_t *) (void *) out.data, ldo);
   else
     row->words (rows, cols, (const uint32_t *) (const void *) in, ldi, (uint32_t *) (void *) out.data, ldo);
   for (size_t c = 0; c < cols; c++)
@@ -96,8 +98,8 @@ main (void)
           continue;
         }
       for (int j = 0; j < 300; j++)
-        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 4) && run_permute (&transposes[i]) &&
-             ok;
+        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 2) && run_transpose (&transposes[i], 4) &&
+             run_permute (&transposes[i]) && ok;
       test_report (ok, "%s: 300 cases", transposes[i].name);
     }
 

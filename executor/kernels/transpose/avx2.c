@@ -1,4 +1,4 @@
-/* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes and 4 x 4 words
+/* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes, 8 x 8 halves and 4 x 4 words
  *
  * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
  * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block
@@ -100,6 +100,45 @@ lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t l
           transpose_edge (rows < SIDE ? rows : SIDE, cols < SIDE ? cols : SIDE, in + r * ldi + c, ldi,
                           out + c * ldo + r, ldo);
       }
+}
+
+/* The same with eight registers of eight halves, three times. */
+static inline void
+interleave_halves (const __m128i *in, __m128i *out)
+{
+  for (int i = 0; i < 4; i++)
+    {
+      out[2 * i] = _mm_unpacklo_epi16 (in[i], in[i + 4]);
+      out[2 * i + 1] = _mm_unpackhi_epi16 (in[i], in[i + 4]);
+    }
+}
+
+static inline void
+transpose_halves (const uint16_t *in, size_t ldi, uint16_t *out, size_t ldo)
+{
+  __m128i a[8], b[8];
+
+  for (size_t i = 0; i < 8; i++)
+    a[i] = load_16 (in + i * ldi);
+  interleave_halves (a, b);
+  interleave_halves (b, a);
+  interleave_halves (a, b);
+  for (size_t i = 0; i < 8; i++)
+    store_16 (out + i * ldo, b[i]);
+}
+
+void
+lpt_transpose_halves__avx2 (size_t rows, size_t cols, const uint16_t *in, size_t ldi, uint16_t *out, size_t ldo)
+{
+  const size_t whole_rows = rows / 8 * 8, whole_cols = cols / 8 * 8;
+
+  for (size_t r0 = 0; r0 < whole_rows; r0 += 2 * SIDE)
+    for (size_t c = 0; c < whole_cols; c += 8)
+      for (size_t r = r0; r < r0 + 2 * SIDE && r < whole_rows; r += 8)
+        transpose_halves (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+  for (size_t c = 0; c < cols; c++)
+    for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
+      out[c * ldo + r] = in[r * ldi + c];
 }
 
 static inline __m128

@@ -1,8 +1,8 @@
 /* executor/kernels/transpose/lpt-permute.c - the general permutation
  *
  * Dimensions of size 1 vanish and neighbours that stay neighbours merge. Then, if the last dimension stays last, runs
- * are copied; if it moves, the plane of it and the dimension that becomes last is transposed, for bytes and words
- * by a kernel.
+ * are copied; if it moves, the plane of it and the dimension that becomes last is transposed, for bytes, halves
+ * and words by a kernel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,8 @@
 
 static const LptTransposeKernel kernels[] = {
 #define LPT_TRANSPOSE_KERNEL(set, isa)                                                                       \
-  { "transpose__" #isa, LPT_CPU_##set, lpt_transpose_bytes__##isa, lpt_transpose_words__##isa },
+  { "transpose__" #isa, LPT_CPU_##set, lpt_transpose_bytes__##isa, lpt_transpose_halves__##isa,           \
+    lpt_transpose_words__##isa },
 #include "executor/kernels/transpose/transpose.def"
 #undef LPT_TRANSPOSE_KERNEL
 };
@@ -41,6 +42,8 @@ transpose_plane (const LptTransposeKernel *kernel, size_t element, size_t rows, 
 {
   if (element == 1)
     kernel->bytes (rows, cols, in, ldi, out, ldo);
+  else if (element == 2)
+    kernel->halves (rows, cols, in, ldi, out, ldo);
   else if (element == 4)
     kernel->words (rows, cols, in, ldi, out, ldo);
   else

@@ -20,4 +20,5 @@
   }
 
 TRANSPOSE (lpt_transpose_bytes__scalar, uint8_t, 32)
+TRANSPOSE (lpt_transpose_halves__scalar, uint16_t, 32)
 TRANSPOSE (lpt_transpose_words__scalar, uint32_t, 16)
