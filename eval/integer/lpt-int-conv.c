@@ -197,6 +197,20 @@ lpt_int_conv_end (const LptIntOp    *op,
     }
 }
 
+gboolean
+lpt_int_conv_ending (const LptIntOp *op,
+                     gint64          channel,
+                     LptIntEnd      *end)
+{
+  const Conv *conv = (const Conv *) op;
+
+  if (conv->multipliers == NULL)
+    return FALSE;
+  *end = (LptIntEnd) { conv->wide, &conv->multipliers[channel], conv->rest[channel], conv->zero_y[channel], conv->lo, conv->hi };
+
+  return TRUE;
+}
+
 static void
 conv_run (const LptIntOp           *op,
           const LptIntArray *const *in,

@@ -129,6 +129,22 @@ lpt_int_matmul_end (const LptIntOp    *op,
     }
 }
 
+gboolean
+lpt_int_matmul_ending (const LptIntOp *op,
+                       gint64          column,
+                       LptIntEnd      *end)
+{
+  const MatMul *mm = (const MatMul *) op;
+
+  if (mm->multipliers == NULL)
+    return FALSE;
+  *end = (LptIntEnd) { mm->wide, &mm->multipliers[mm->n == 1 ? 0 : column],
+                       mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column], mm->zero_y[mm->n_y == 1 ? 0 : column],
+                       mm->lo, mm->hi };
+
+  return TRUE;
+}
+
 LptIntOp *
 lpt_int_matmul_new (LptNode              *node,
                     const LptRequantRule *rule,

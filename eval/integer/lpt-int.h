@@ -102,6 +102,18 @@ struct _LptIntSums
 /* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
 void            lpt_int_conv_end      (const LptIntOp *op, gint64 channel, gint64 n, const gint64 *sums,
                                        const LptIntArray *out, gint64 at);
+/* How: the multiplier of a sum of 64 bits (`wide`), or of what 32 bits hold of it and `rest`; then the zero point. FALSE:
+ * the sums are the results. */
+typedef struct
+{
+  gboolean             wide;
+  const LptMultiplier *multiplier;
+  double               rest;
+  gint32               zero, lo, hi;
+} LptIntEnd;
+
+gboolean        lpt_int_conv_ending   (const LptIntOp *op, gint64 channel, LptIntEnd *end);
+gboolean        lpt_int_matmul_ending (const LptIntOp *op, gint64 column, LptIntEnd *end);
 /* The same of a matrix product and column @column, each @step elements behind the other. */
 void            lpt_int_matmul_end    (const LptIntOp *op, gint64 column, gint64 n, const gint64 *sums,
                                        const LptIntArray *out, gint64 at, gint64 step);

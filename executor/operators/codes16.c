@@ -7,25 +7,33 @@
 
 #include "executor/operators/codes16.h"
 
+/* Codes of 8 or 16 bits with the zero point @zero. */
+static gboolean
+codes_of (LptDType    dtype,
+          gint32      zero,
+          LptCodes16 *codes)
+{
+  if (!lpt_int_is_code (dtype) || ABS ((gint64) zero) > LPT_CODES16_LIMIT)
+    return FALSE;
+  codes->type = dtype == LPT_DTYPE_I8    ? LPT_CODES16_I8
+                : dtype == LPT_DTYPE_U8  ? LPT_CODES16_U8
+                : dtype == LPT_DTYPE_I16 ? LPT_CODES16_I16
+                                         : LPT_CODES16_U16;
+  codes->zero = zero;
+  codes->lo = (gint32) lpt_dtype_min (dtype);
+  codes->hi = (gint32) lpt_dtype_max (dtype);
+
+  return TRUE;
+}
+
 gboolean
 lpt_codes16_of (const LptProgramValue *value,
                 LptCodes16            *codes)
 {
   const LptArray *array = value != NULL ? &value->array : NULL;
 
-  if (array == NULL || array->quant == NULL || array->quant->n != 1 || !lpt_int_is_code (array->dtype) ||
-      !lpt_shape_is_static (&array->shape) || lpt_array_count (array) == 0 ||
-      ABS ((gint64) array->quant->zero_point[0]) > LPT_CODES16_LIMIT)
-    return FALSE;
-  codes->type = array->dtype == LPT_DTYPE_I8   ? LPT_CODES16_I8
-                : array->dtype == LPT_DTYPE_U8 ? LPT_CODES16_U8
-                : array->dtype == LPT_DTYPE_I16 ? LPT_CODES16_I16
-                                                : LPT_CODES16_U16;
-  codes->zero = array->quant->zero_point[0];
-  codes->lo = (gint32) lpt_dtype_min (array->dtype);
-  codes->hi = (gint32) lpt_dtype_max (array->dtype);
-
-  return TRUE;
+  return array != NULL && array->quant != NULL && array->quant->n == 1 && lpt_shape_is_static (&array->shape) &&
+         lpt_array_count (array) > 0 && codes_of (array->dtype, array->quant->zero_point[0], codes);
 }
 
 gboolean
@@ -73,4 +81,53 @@ lpt_scale16_of (const LptIntRescale *r,
                           .low = to->lo - to->zero, .high = to->hi - to->zero };
 
   return TRUE;
+}
+
+/* As lpt_int_rescale_sum() does it. */
+static gboolean
+make_end (const LptIntEnd *from,
+          LptDType         dtype,
+          LptCodes16End   *to)
+{
+  const LptMultiplier *m = from->multiplier;
+  LptEnd16 *end = &to->end;
+
+  if (!codes_of (dtype, from->zero, &to->to))
+    return FALSE;
+  to->to.lo = from->lo;
+  to->to.hi = from->hi;
+  end->wide = from->wide;
+  if (!from->wide)
+    {
+      if (!lpt_scale16_make (m, &to->to, &end->scale))
+        return FALSE;
+      if (m->rounding == LPT_REQUANT_SINGLE)
+        end->scale.fixed.half[0] += (gint32) rint (CLAMP (from->rest, -0.5, 0.5) * m->m);
+      return TRUE;
+    }
+  end->scale.low = to->to.lo - to->to.zero;
+  end->scale.high = to->to.hi - to->to.zero;
+  end->m = m->m >= 0x7fff0000 ? 0x7fff : (m->m + (1 << 15)) >> 16;
+  end->shift = 15 - m->s;
+  if (end->shift < 1 || end->shift > 62)
+    return FALSE;
+  end->half = G_GINT64_CONSTANT (1) << (end->shift - 1);
+
+  return TRUE;
+}
+
+LptCodes16End *
+lpt_codes16_ends (const LptProgramOp *op,
+                  gsize               channels,
+                  gboolean          (*ending) (const LptIntOp *op, gint64 channel, LptIntEnd *end))
+{
+  g_autofree LptCodes16End *ends = g_new0 (LptCodes16End, channels);
+  LptIntEnd end;
+  gsize c;
+
+  for (c = 0; c < channels; c++)
+    if (!ending (op->integer, (gint64) c, &end) || !make_end (&end, op->out[0]->array.dtype, &ends[c]))
+      return NULL;
+
+  return g_steal_pointer (&ends);
 }

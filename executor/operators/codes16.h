@@ -21,3 +21,14 @@ gboolean lpt_codes16_match (LptProgramOp *op, const LptProgramValue *x, const Lp
 gboolean lpt_scale16_make  (const LptMultiplier *m, const LptCodes16 *to, LptScale16 *scale);
 /* The same of a rescaling. */
 gboolean lpt_scale16_of    (const LptIntRescale *r, const LptCodes16 *to, LptScale16 *scale);
+
+/* What becomes of the sums of a channel of a product. */
+typedef struct
+{
+  LptEnd16   end;
+  LptCodes16 to;
+} LptCodes16End;
+
+/* Of all @channels of @op, whose @ending says how (g_free). NULL: kernels do not have it. */
+LptCodes16End *lpt_codes16_ends (const LptProgramOp *op, gsize channels,
+                                 gboolean (*ending) (const LptIntOp *op, gint64 channel, LptIntEnd *end));

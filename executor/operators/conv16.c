@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "executor/operators/codes16.h"
 #include "executor/operators/conv.h"
 #include "ir/lpt-quant-plain.h"
 
@@ -24,6 +25,8 @@ typedef struct
   LptWindow window;
   const gint8 *weights;              /* [channels][taps], the constant's own */
   gint64      *bias;                 /* of all channels */
+  const LptCodes16Kernel *codes;
+  LptCodes16End *ends;               /* of all channels; NULL: by the plain op */
   gsize        groups, in, out;      /* channels of a group */
   gsize        taps;                 /* of all channels of a group */
   gsize        pixels, blocks;       /* of an image; of PIXELS each */
@@ -33,6 +36,7 @@ static void
 conv16_clear (gpointer params)
 {
   lpt_aligned_free (((Conv16 *) params)->bias);
+  g_free (((Conv16 *) params)->ends);
 }
 
 /* What tap (@ky, @kx) of the pixels [@first, @first + @n) reads of a plane, 0 beside it. */
@@ -92,6 +96,29 @@ copy_taps (const Conv16 *c,
     }
 }
 
+/* @n sums of @channel become codes from element @at of the output on. */
+static void
+end_sums (const LptProgramOp *op,
+          gsize               channel,
+          gsize               n,
+          const gint64       *sums,
+          guint8             *data,
+          gsize               at)
+{
+  const Conv16 *c = op->form.params;
+  LptIntArray out = op->form.out->array;
+  gint32 numbers[PIXELS];
+
+  out.data = data;
+  if (c->ends == NULL)
+    {
+      lpt_int_conv_end (op->integer, (gint64) channel, (gint64) n, sums, &out, (gint64) at);
+      return;
+    }
+  c->codes->end (&c->ends[channel].end, n, sums, numbers);
+  c->codes->store (&c->ends[channel].to, n, numbers, data + at * lpt_storage_size (out.dtype));
+}
+
 static void
 conv16_run (const LptProgramOp *op,
             const LptOpData    *data,
@@ -102,9 +129,7 @@ conv16_run (const LptProgramOp *op,
   const gsize plane = (gsize) lpt_window_size (c->window.in);
   gint16 *lines = (gint16 *) (gpointer) data->workspace;
   gint64 *sums = (gint64 *) (gpointer) (data->workspace + LPT_WIDE16_TAPS * PIXELS * sizeof *lines);
-  LptIntArray out = op->form.out->array;
 
-  out.data = data->out;
   for (; task < end; task++)
     {
       const gsize first = task % c->blocks * PIXELS, n = MIN (PIXELS, c->pixels - first), part = task / c->blocks,
@@ -123,8 +148,7 @@ conv16_run (const LptProgramOp *op,
           c->kernel->sums (c->out, some, n, c->weights + group * c->out * c->taps + k, c->taps, lines, sums);
         }
       for (o = 0; o < c->out; o++)
-        lpt_int_conv_end (op->integer, (gint64) (group * c->out + o), (gint64) n, sums + o * PIXELS, &out,
-                          (gint64) ((part * c->out + o) * c->pixels + first));
+        end_sums (op, group * c->out + o, n, sums + o * PIXELS, data->out, (part * c->out + o) * c->pixels + first);
     }
 }
 
@@ -164,6 +188,8 @@ lpt_prepare_conv16 (LptProgram   *program,
   c.bias = lpt_program_array (s.oc, sizeof *c.bias);
   for (i = 0; i < s.oc && c.bias != NULL && bias != NULL; i++)
     c.bias[i] = lpt_bias_at (bias, i);
+  c.codes = program->kernels.codes16;
+  c.ends = lpt_codes16_ends (op, s.oc, lpt_int_conv_ending);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = conv16_run, .clear = conv16_clear, .params = g_memdup2 (&c, sizeof c), .kernel = c.kernel->name,
     .tasks = (gsize) x->array.shape.dims[0] * c.groups * c.blocks,

@@ -8,12 +8,12 @@
  *
  *     sum a b = 256 sum a h + sum a l + 128 sum a
  *
- * What becomes of a sum is the plain op's (lpt_int_matmul_end()). Not: zero points.
+ * Sums end in codes by the kernels of these (codes16), or by the plain op's function (lpt_int_matmul_end()). Not: zero points.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "executor/operators/lpt-operators.h"
+#include "executor/operators/codes16.h"
 #include "ir/lpt-quant-plain.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -32,6 +32,8 @@ typedef struct
   gsize    a_row, a_tap, b_tap, b_column;      /* from element to element */
   gsize   *a_at, *b_at;              /* of each batch */
   gint64  *bias;
+  const LptCodes16Kernel *codes;
+  LptCodes16End *ends;               /* of all columns; NULL: by the plain op */
 } MatMul16;
 
 static void
@@ -42,6 +44,7 @@ matmul16_clear (gpointer params)
   g_free (p->a_at);
   g_free (p->b_at);
   lpt_aligned_free (p->bias);
+  g_free (p->ends);
 }
 
 /* [tap][row] */
@@ -104,6 +107,37 @@ join_sums (const MatMul16 *p,
     high[i] += bias;
 }
 
+/* @n sums of @column become codes of as many rows, from element @at of the output on. */
+static void
+end_sums (const LptProgramOp *op,
+          gsize               column,
+          gsize               n,
+          const gint64       *sums,
+          guint8             *data,
+          gsize               at)
+{
+  const MatMul16 *p = op->form.params;
+  LptIntArray out = op->form.out->array;
+  guint16 codes[ROWS];
+  gint32 numbers[ROWS];
+  gsize i;
+
+  out.data = data;
+  if (p->ends == NULL)
+    {
+      lpt_int_matmul_end (op->integer, (gint64) column, (gint64) n, sums, &out, (gint64) at, (gint64) p->n);
+      return;
+    }
+  p->codes->end (&p->ends[column].end, n, sums, numbers);
+  p->codes->store (&p->ends[column].to, n, numbers, codes);
+  if (lpt_storage_size (out.dtype) == 2)
+    for (i = 0; i < n; i++)
+      ((guint16 *) (gpointer) data)[at + i * p->n] = codes[i];
+  else
+    for (i = 0; i < n; i++)
+      data[at + i * p->n] = ((const guint8 *) codes)[i];
+}
+
 static void
 matmul16_run (const LptProgramOp *op,
               const LptOpData    *data,
@@ -115,9 +149,7 @@ matmul16_run (const LptProgramOp *op,
   gint64 *sums = (gint64 *) (gpointer) data->workspace;
   gint16 *rows = (gint16 *) (gpointer) (sums + LINES * ROWS);
   gint8 *columns = (gint8 *) (rows + TAPS * ROWS);
-  LptIntArray out = op->form.out->array;
 
-  out.data = data->out;
   for (; task < end; task++)
     {
       const gsize c0 = task % p->column_blocks * COLUMNS, nc = MIN (COLUMNS, p->n - c0),
@@ -140,8 +172,7 @@ matmul16_run (const LptProgramOp *op,
       for (c = 0; c < nc; c++)
         {
           join_sums (p, nc, c, p->bias[c0 + c], sums);
-          lpt_int_matmul_end (op->integer, (gint64) (c0 + c), (gint64) nr, sums + c * ROWS, &out,
-                              (gint64) ((batch * p->m + r0) * p->n + c0 + c), (gint64) p->n);
+          end_sums (op, c0 + c, nr, sums + c * ROWS, data->out, (batch * p->m + r0) * p->n + c0 + c);
         }
     }
 }
@@ -211,6 +242,8 @@ lpt_prepare_matmul16 (LptProgram   *program,
   p.bias = lpt_program_array (p.n, sizeof *p.bias);
   for (i = 0; i < p.n && p.bias != NULL && bias != NULL; i++)
     p.bias[i] = lpt_bias_at (bias, i);
+  p.codes = program->kernels.codes16;
+  p.ends = lpt_codes16_ends (op, p.n, lpt_int_matmul_ending);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = matmul16_run, .clear = matmul16_clear, .params = g_memdup2 (&p, sizeof p), .kernel = p.kernel->name,
     .tasks = p.batches * p.row_blocks * p.column_blocks,

@@ -3,7 +3,7 @@
  * What the op's integer form makes of all codes is asked once, so it is exact in every mode; a Relu or Clamp, too. The
  * table has 128 KB, which the second cache holds.
  *
- * Not: so few elements that the table would cost more than they do.
+ * So few elements that the table would cost more than they do go through the op's own function.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,37 +34,64 @@ table_run (const LptProgramOp *op,
                     (guint16 *) (gpointer) data->out + at);
 }
 
+/* Few elements, in one task. */
+static void
+few_run (const LptProgramOp *op,
+         const LptOpData    *data,
+         gsize               task,
+         gsize               end)
+{
+  LptIntArray x = op->form.in[0].value->array, y = op->form.out->array;
+
+  x.data = data->in[0];
+  y.data = data->out;
+  lpt_int_op_run (op->integer, (const LptIntArray *const[]) { &x }, 1, &y);
+}
+
 static gboolean
 has_16_bits (const LptArray *array)
 {
   return array->dtype == LPT_DTYPE_I16 || array->dtype == LPT_DTYPE_U16;
 }
 
-/* Other operands are one constant each, the same for all codes. */
+/* Another operand is one constant, the same for all codes. */
 static gboolean
 is_function (const LptProgramOp *op)
 {
-  guint k;
+  return op->n_in == 1 ||
+         (op->n_in == 2 && op->in[1] != NULL && op->in[1]->kind == LPT_STORAGE_CONST && lpt_program_count (op->in[1]) == 1);
+}
 
-  for (k = 1; k < op->n_in; k++)
-    if (op->in[k] != NULL && (op->in[k]->kind != LPT_STORAGE_CONST || lpt_program_count (op->in[k]) != 1))
-      return FALSE;
+/* The op on all codes. */
+static Table *
+table_new (const LptProgramOp *op)
+{
+  const LptShape all = { .rank = 1, .dims = { CODES } };
+  g_autofree guint16 *codes = g_new (guint16, CODES);
+  LptIntArray x = op->in[0]->array, y = op->out[0]->array;
+  const LptIntArray *in[2] = { &x, op->n_in > 1 ? &op->in[1]->array : NULL };
+  Table *t = g_new0 (Table, 1);
+  guint q;
 
-  return TRUE;
+  for (q = 0; q < CODES; q++)
+    codes[q] = (guint16) q;
+  x.shape = y.shape = all;
+  x.data = codes;
+  y.data = t->table;
+  lpt_int_op_run (op->integer, in, op->n_in, &y);
+
+  return t;
 }
 
 gboolean
 lpt_prepare_table16 (LptProgram   *program,
                      LptProgramOp *op)
 {
-  const LptShape all = { .rank = 1, .dims = { CODES } };
-  g_autofree const LptIntArray **in = g_new0 (const LptIntArray *, op->n_in + 1);
-  g_autofree guint16 *codes = NULL;
-  LptIntArray x, y;
+  LptOpForm form = { .run = table_run, .tasks = 1, .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }),
+                     .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   Table *t;
-  guint k, q;
 
-  if ((op->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || op->in[0] == NULL || !has_16_bits (&op->in[0]->array) ||
+  if ((op->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || !has_16_bits (&op->in[0]->array) ||
       !has_16_bits (&op->out[0]->array))
     return FALSE;
   if (!is_function (op))
@@ -72,28 +99,23 @@ lpt_prepare_table16 (LptProgram   *program,
   if (!lpt_shape_is_static (&op->in[0]->array.shape) ||
       !lpt_shape_equal (&op->in[0]->array.shape, &op->out[0]->array.shape))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  if (lpt_program_count (op->out[0]) < LEAST)
+  if (lpt_program_count (op->out[0]) == 0)
     return FALSE;
 
-  codes = g_new (guint16, CODES);
-  for (q = 0; q < CODES; q++)
-    codes[q] = (guint16) q;
-  t = g_new0 (Table, 1);
-  x = op->in[0]->array;
-  y = op->out[0]->array;
-  x.shape = y.shape = all;
-  x.data = codes;
-  y.data = t->table;
-  in[0] = &x;
-  for (k = 1; k < op->n_in; k++)
-    in[k] = op->in[k] != NULL ? &op->in[k]->array : NULL;
-  lpt_int_op_run (op->integer, in, op->n_in, &y);
-  t->kernel = program->kernels.codes16;
-  t->count = lpt_program_count (op->out[0]);
-  lpt_program_set_form (op, &(LptOpForm) {
-    .run = table_run, .params = t, .kernel = t->kernel->name,
-    .tasks = (t->count + LPT_CODES16_TASK - 1) / LPT_CODES16_TASK, .n_in = 1,
-    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+  if (lpt_program_count (op->out[0]) < LEAST && op->n_in == 1)
+    {
+      form.run = few_run;
+      form.kernel = "codes16_few";
+    }
+  else
+    {
+      form.params = t = table_new (op);
+      t->kernel = program->kernels.codes16;
+      t->count = lpt_program_count (op->out[0]);
+      form.kernel = t->kernel->name;
+      form.tasks = (t->count + LPT_CODES16_TASK - 1) / LPT_CODES16_TASK;
+    }
+  lpt_program_set_form (op, &form);
 
   return TRUE;
 }

@@ -130,6 +130,28 @@ LPT_FN (lpt_codes16_rescale) (const LptScale16 *p, size_t n, int32_t *x)
     }
 }
 
+void
+LPT_FN (lpt_codes16_end) (const LptEnd16 *p, size_t n, const int64_t *sums, int32_t *x)
+{
+  const int64_t m = p->m, half = p->half, low = p->scale.low, high = p->scale.high;
+  const int shift = p->shift;
+
+  if (!p->wide)
+    {
+      for (size_t i = 0; i < n; i++)
+        x[i] = (int32_t) (uint32_t) (uint64_t) sums[i];
+      LPT_FN (lpt_codes16_rescale) (&p->scale, n, x);
+      return;
+    }
+  for (size_t i = 0; i < n; i++)
+    {
+      int64_t v = lpt_rescale_shift (sums[i] * m + half, shift);
+
+      v = v < low ? low : v;
+      x[i] = (int32_t) (v > high ? high : v);
+    }
+}
+
 /* --- two operands --- */
 
 INLINE void

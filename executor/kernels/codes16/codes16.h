@@ -52,6 +52,16 @@ typedef struct {
   int32_t        low, high;
 } LptScale16;
 
+/* What becomes of sums of 64 bits: (sum m + half) >> shift, in the limits of `scale`, where `wide`; else what that makes of
+ * their lowest 32 bits. */
+typedef struct {
+  bool       wide;
+  int32_t    m;
+  int64_t    half;
+  int        shift;
+  LptScale16 scale;
+} LptEnd16;
+
 /* The sum of two numbers, in [low, high]:
  *   single      (m1 x + m2 y + bias) >> shift in 64 bits; the rounding is in the bias, 0 < shift < 63
  *   stepped     r (r1 (x << left) + sign r2 (y << left)); neither operand nor their sum leaves 32 bits
@@ -116,6 +126,7 @@ typedef struct {
   void      (*load)     (const LptCodes16 *p, size_t n, const void *in, int32_t *x);
   void      (*store)    (const LptCodes16 *p, size_t n, const int32_t *x, void *out);
   void      (*rescale)  (const LptScale16 *p, size_t n, int32_t *x);
+  void      (*end)      (const LptEnd16 *p, size_t n, const int64_t *sums, int32_t *x);
   /* x = what p makes of x and y */
   void      (*sum)      (const LptSum16 *p, size_t n, int32_t *x, const int32_t *y);
   /* x = x y, saturated */
@@ -145,6 +156,7 @@ typedef struct {
   void lpt_codes16_load__##isa (const LptCodes16 *p, size_t n, const void *in, int32_t *x);                            \
   void lpt_codes16_store__##isa (const LptCodes16 *p, size_t n, const int32_t *x, void *out);                          \
   void lpt_codes16_rescale__##isa (const LptScale16 *p, size_t n, int32_t *x);                                         \
+  void lpt_codes16_end__##isa (const LptEnd16 *p, size_t n, const int64_t *sums, int32_t *x);                          \
   void lpt_codes16_sum__##isa (const LptSum16 *p, size_t n, int32_t *x, const int32_t *y);                             \
   void lpt_codes16_multiply__##isa (size_t n, int32_t *x, const int32_t *y);                                           \
   void lpt_codes16_take__##isa (LptTake16 take, size_t n, int32_t *x, const int32_t *y);                               \
