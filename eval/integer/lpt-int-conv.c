@@ -206,7 +206,8 @@ lpt_int_conv_ending (const LptIntOp *op,
 
   if (conv->multipliers == NULL)
     return FALSE;
-  *end = (LptIntEnd) { conv->wide, &conv->multipliers[channel], conv->rest[channel], conv->zero_y[channel], conv->lo, conv->hi };
+  *end = (LptIntEnd) { conv->wide, &conv->multipliers[channel], conv->rest[channel], conv->zero_y[channel], conv->lo,
+                       conv->hi };
 
   return TRUE;
 }

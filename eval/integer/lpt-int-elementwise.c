@@ -100,7 +100,8 @@ sum_run (const LptIntOp           *op,
 
   lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
   for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
-    lpt_int_put (out, i, sum_one ((const LptIntSum *) op, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
+    lpt_int_put (out, i, sum_one ((const LptIntSum *) op, lpt_int_at (in[0], walk.at[0]),
+                                  lpt_int_at (in[1], walk.at[1])));
 }
 
 void

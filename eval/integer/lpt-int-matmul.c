@@ -139,8 +139,8 @@ lpt_int_matmul_ending (const LptIntOp *op,
   if (mm->multipliers == NULL)
     return FALSE;
   *end = (LptIntEnd) { mm->wide, &mm->multipliers[mm->n == 1 ? 0 : column],
-                       mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column], mm->zero_y[mm->n_y == 1 ? 0 : column],
-                       mm->lo, mm->hi };
+                       mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column],
+                       mm->zero_y[mm->n_y == 1 ? 0 : column], mm->lo, mm->hi };
 
   return TRUE;
 }

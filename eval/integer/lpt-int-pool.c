@@ -148,7 +148,8 @@ lpt_int_avg_pool_sums (const LptIntOp *op,
   const Pool *pool = (const Pool *) op;
 
   *sums = (LptIntSums) { .op = op, .rescales = only_rescales (pool), .multiplier = multiplier_of,
-                         .divides = pool->algorithm == LPT_ALGO_LITERT && !only_rescales (pool), .finish = finish_sums };
+                         .divides = pool->algorithm == LPT_ALGO_LITERT && !only_rescales (pool),
+                         .finish = finish_sums };
 
   return pool->algorithm != LPT_ALGO_FLOAT && pool->algorithm != LPT_ALGO_FLOAT_AWAY;
 }

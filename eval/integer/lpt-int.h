@@ -91,19 +91,20 @@ struct _LptIntSums
   const LptIntOp *op;
   gboolean        rescales;      /* code = multiplier (n) applied to the sum of q - Zx, plus Zy, saturated */
   LptMultiplier (*multiplier) (const LptIntOp *op, gint64 n);
-  gboolean        divides;       /* code = the sum of q over n elements, Zx in those of the padding, over n, halves away from 0 */
+  gboolean        divides;       /* code = the sum of q, of Zx in padding, over n, halves away from 0 */
   gint32          offset_in, offset_out;      /* added to each code that is summed, and to each result: the kernel's choice, 0 */
   /* @in: sums of @valid codes each, from windows of @n elements with padding; @codes: of the results. */
   void          (*finish)     (const LptIntSums *sums, gint64 valid, gint64 n, gsize count, const gint32 *in, guint8 *codes);
   /* Of reductions: the same of sums @in of @n codes each, without offsets, to @out from element @at on. */
-  void          (*finish_wide) (const LptIntSums *sums, gint64 n, gsize count, const gint64 *in, const LptIntArray *out, gint64 at);
+  void          (*finish_wide) (const LptIntSums *sums, gint64 n, gsize count, const gint64 *in,
+                                const LptIntArray *out, gint64 at);
 };
 
 /* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
 void            lpt_int_conv_end      (const LptIntOp *op, gint64 channel, gint64 n, const gint64 *sums,
                                        const LptIntArray *out, gint64 at);
-/* How: the multiplier of a sum of 64 bits (`wide`), or of what 32 bits hold of it and `rest`; then the zero point. FALSE:
- * the sums are the results. */
+/* How: the multiplier of a sum of 64 bits (`wide`), or of what 32 bits hold of it and `rest`; then the zero point.
+ * FALSE: the sums are the results. */
 typedef struct
 {
   gboolean             wide;

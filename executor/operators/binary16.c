@@ -202,12 +202,12 @@ prepare (LptProgram   *program,
 {
   Binary b = { .kernel = program->kernels.codes16, .kind = kind };
 
+  if (!lpt_codes16_takes (op->in[0], op->in[1]) && !lpt_codes16_takes (op->out[0], NULL))
+    return FALSE;
   if (!lpt_codes16_of (op->in[0], &b.in[0]) || !lpt_codes16_of (op->in[1], &b.in[1]))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   if (!lpt_codes16_of (op->out[0], &b.out))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
-  if (MAX (b.in[0].type, MAX (b.in[1].type, b.out.type)) < LPT_CODES16_I16)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!broadcast (op, &b.loop))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (!rule (op, &b))

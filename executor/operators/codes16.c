@@ -36,6 +36,19 @@ lpt_codes16_of (const LptProgramValue *value,
          lpt_array_count (array) > 0 && codes_of (array->dtype, array->quant->zero_point[0], codes);
 }
 
+static gboolean
+has_16_bits (const LptProgramValue *value)
+{
+  return value != NULL && lpt_int_is_code (value->array.dtype) && lpt_dtype_bits (value->array.dtype) == 16;
+}
+
+gboolean
+lpt_codes16_takes (const LptProgramValue *x,
+                   const LptProgramValue *y)
+{
+  return has_16_bits (x) || has_16_bits (y);
+}
+
 gboolean
 lpt_codes16_match (LptProgramOp          *op,
                    const LptProgramValue *x,
@@ -43,12 +56,10 @@ lpt_codes16_match (LptProgramOp          *op,
                    LptCodes16            *from,
                    LptCodes16            *to)
 {
-  if (!lpt_codes16_of (x, from) || !lpt_codes16_of (y, to))
-    return lpt_refuse (op, lpt_remark_of_codes (x, y));
-  if (lpt_dtype_bits (x->array.dtype) == 8 && lpt_dtype_bits (y->array.dtype) == 8)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!lpt_codes16_takes (x, y))
+    return FALSE;
 
-  return TRUE;
+  return (lpt_codes16_of (x, from) && lpt_codes16_of (y, to)) || lpt_refuse (op, lpt_remark_of_codes (x, y));
 }
 
 gboolean

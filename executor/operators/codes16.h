@@ -14,7 +14,9 @@
 
 /* Codes of 8 or 16 bits, one scale and zero point that is none too far, at least one element; FALSE: it is not. */
 gboolean lpt_codes16_of    (const LptProgramValue *value, LptCodes16 *codes);
-/* One of two values of such codes has 16 bits; else a remark says what is not. */
+/* Has one of two values 16 bits? */
+gboolean lpt_codes16_takes (const LptProgramValue *x, const LptProgramValue *y);
+/* Both are such codes, and one has 16 bits. Where that is so a remark says what else is not. */
 gboolean lpt_codes16_match (LptProgramOp *op, const LptProgramValue *x, const LptProgramValue *y, LptCodes16 *from,
                             LptCodes16 *to);
 /* What @m makes of a number in the limits of @to. FALSE: kernels do not have it. */

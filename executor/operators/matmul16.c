@@ -8,7 +8,8 @@
  *
  *     sum a b = 256 sum a h + sum a l + 128 sum a
  *
- * Sums end in codes by the kernels of these (codes16), or by the plain op's function (lpt_int_matmul_end()). Not: zero points.
+ * Sums end in codes by the kernels of these (codes16), or by the plain op's function (lpt_int_matmul_end()). Not: zero
+ * points.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

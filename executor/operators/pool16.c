@@ -50,23 +50,24 @@ count_taps (const LptWindow *v,
     }
 }
 
-/* The lines that row (@oz, @oy) of the result reads of @plane as one; *valid and *padded: elements of a column. */
+/* The lines that line @at of the result reads of @plane as one. Elements of a column: in the data, with the padding. */
 static void
 gather_lines (const Pool   *p,
               const gint16 *plane,
-              gint64        oz,
-              gint64        oy,
-              gint64        valid[2],
-              gint64        padded[2],
+              gint64        at,
+              gint64        elements[2],
               gint32       *line,
               gint32       *other)
 {
   const LptWindow *v = &p->window;
   const gsize width = (gsize) v->in[2];
-  gint64 first[2], z, y;
+  const gint64 oz = at / v->out[1], oy = at % v->out[1];
+  gint64 first[2], valid[2], padded[2], z, y;
 
   count_taps (v, 0, oz, &first[0], &valid[0], &padded[0]);
   count_taps (v, 1, oy, &first[1], &valid[1], &padded[1]);
+  elements[0] = valid[0] * valid[1];
+  elements[1] = padded[0] * padded[1];
   for (z = 0; z < valid[0]; z++)
     for (y = 0; y < valid[1]; y++)
       {
@@ -153,13 +154,12 @@ pool_run (const LptProgramOp *op,
   for (; row < last; row++)
     {
       const gint16 *plane = (const gint16 *) (gconstpointer) data->in[0] + row / lines * size;
-      const gint64 at = (gint64) (row % lines);
-      gint64 valid[2], padded[2];
+      gint64 elements[2];
 
-      gather_lines (p, plane, at / v->out[1], at % v->out[1], valid, padded, line + v->pad[2], other);
+      gather_lines (p, plane, (gint64) (row % lines), elements, line + v->pad[2], other);
       p->kernel->windows (p->take, (gsize) v->out[2], (gsize) v->kernel[2], (gsize) v->stride[2],
                           (gsize) v->dilation[2], line, other);
-      end_line (p, valid[0] * valid[1], padded[0] * padded[1], other,
+      end_line (p, elements[0], elements[1], other,
                 (gint16 *) (gpointer) data->out + row * (gsize) v->out[2]);
     }
 }
@@ -188,7 +188,8 @@ set_geometry (LptProgramOp *op,
   lpt_window_line_up (v);
   p->rows = (gsize) (x->dims[0] * x->dims[1] * v->out[0] * v->out[1]);
   p->per_task = MAX (LPT_CODES16_TASK / (gsize) (v->in[2] * v->kernel[1]), 1);
-  p->span = (gsize) MAX (v->pad[2] + v->in[2], (v->out[2] - 1) * v->stride[2] + (v->kernel[2] - 1) * v->dilation[2] + 1);
+  p->span = (gsize) MAX (v->pad[2] + v->in[2],
+                         (v->out[2] - 1) * v->stride[2] + (v->kernel[2] - 1) * v->dilation[2] + 1);
   p->span = (MAX (p->span, (gsize) v->out[2]) + 15) & ~(gsize) 15;
 
   return !lpt_window_misses (v);
@@ -199,10 +200,10 @@ static gboolean
 match (LptProgramOp *op,
        Pool         *p)
 {
-  if (op->in[0] == NULL || op->in[0]->array.dtype != op->out[0]->array.dtype)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!lpt_codes16_match (op, op->in[0], op->out[0], &p->from, &p->to))
     return FALSE;
+  if (op->in[0]->array.dtype != op->out[0]->array.dtype)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (!set_geometry (op, p))

@@ -1,7 +1,7 @@
 /* quantize16.c - Quantize and Dequantize of 16-bit codes, one scale or one per index of an axis
  *
- * Runs of elements of one scale, in pieces: real numbers become numbers without a zero point and then codes, or the other
- * way round. By the rules of all modes, exactly.
+ * Runs of elements of one scale, in pieces: real numbers become numbers without a zero point and then codes, or the
+ * other way round. By the rules of all modes, exactly.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,8 @@ run_piece (const Affine    *a,
       return;
     }
   LptQuantize16 q = { .form = a->form, .scale = (float) a->quant->scale[k], .zero = (float) zero,
-                      .low = codes.lo - (line ? 0 : zero), .high = codes.hi - (line ? 0 : zero), .nan = line ? zero : 0 };
+                      .low = codes.lo - (line ? 0 : zero), .high = codes.hi - (line ? 0 : zero),
+                      .nan = line ? zero : 0 };
 
   /* Of TPU-MLIR and XNNPACK the reciprocal. */
   if (line)
@@ -104,8 +105,9 @@ prepare (LptProgram            *program,
   const LptQuant *quant = array != NULL ? array->quant : NULL;
   guint k;
 
-  if (quant == NULL || real == NULL || real->array.dtype != LPT_DTYPE_F32 ||
-      (array->dtype != LPT_DTYPE_I16 && array->dtype != LPT_DTYPE_U16))
+  if (!lpt_codes16_takes (codes, NULL))
+    return FALSE;
+  if (quant == NULL || real == NULL || real->array.dtype != LPT_DTYPE_F32)
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!lpt_shape_is_static (&array->shape) || !lpt_shape_equal (&array->shape, &real->array.shape) ||
       lpt_array_count (array) == 0)
@@ -134,6 +136,8 @@ lpt_prepare_quantize16 (LptProgram   *program,
   const LptRequantRule *rule = lpt_requant_node_rule (op->node);
   Affine a = { .quantizes = TRUE };
 
+  if (!lpt_codes16_takes (op->out[0], NULL))
+    return FALSE;
   if (rule == NULL || !form_of (rule, &a.form))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);
 

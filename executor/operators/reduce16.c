@@ -137,10 +137,10 @@ lpt_prepare_reduce16 (LptProgram   *program,
   Reduce r = { .kernel = program->kernels.codes16, .op = op->integer, .take = LPT_TAKE16_SUM };
   gsize length[3], units;
 
-  if (op->in[0] == NULL || op->in[0]->array.dtype != op->out[0]->array.dtype)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!lpt_codes16_match (op, op->in[0], op->out[0], &r.from, &r.to))
     return FALSE;
+  if (op->in[0]->array.dtype != op->out[0]->array.dtype)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (!lpt_reduce_lengths (&op->in[0]->array.shape, lpt_int_reduce_axes (op->integer), length))

@@ -114,7 +114,8 @@ is_side (const LptProgramValue *value,
   const LptArray *array = value != NULL ? &value->array : NULL;
   guint k;
 
-  if (array == NULL || array->quant == NULL || !(lpt_int_is_code (array->dtype) || (sums && array->dtype == LPT_DTYPE_I32)))
+  if (array == NULL || array->quant == NULL ||
+      !(lpt_int_is_code (array->dtype) || (sums && array->dtype == LPT_DTYPE_I32)))
     return FALSE;
   for (k = 0; k < array->quant->n && array->dtype != LPT_DTYPE_I32; k++)
     if (ABS ((gint64) array->quant->zero_point[k]) > LPT_CODES16_LIMIT)
@@ -132,12 +133,12 @@ lpt_prepare_requantize16 (LptProgram   *program,
   const LptQuant *along;
   guint k;
 
+  if (!lpt_codes16_takes (op->in[0], op->out[0]))
+    return FALSE;
   if (!is_side (op->in[0], TRUE) || !is_side (op->out[0], FALSE))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   x = &op->in[0]->array;
   y = &op->out[0]->array;
-  if (lpt_dtype_bits (x->dtype) != 16 && lpt_dtype_bits (y->dtype) != 16)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (!lpt_shape_is_static (&x->shape) || !lpt_shape_equal (&x->shape, &y->shape) || lpt_array_count (x) == 0)
@@ -192,8 +193,8 @@ concat_run (const LptProgramOp *op,
       const gsize in = size_of (&part->step.from), out = size_of (&part->step.to);
 
       for (row = task * c->per_task; row < last; row++)
-        run_step (c->kernel, &part->step, data->in[k] + row * part->cols * in, data->out + (row * c->cols + part->at) * out,
-                  part->cols, (gint32 *) (gpointer) data->workspace);
+        run_step (c->kernel, &part->step, data->in[k] + row * part->cols * in,
+                  data->out + (row * c->cols + part->at) * out, part->cols, (gint32 *) (gpointer) data->workspace);
     }
 }
 
@@ -243,8 +244,8 @@ lpt_prepare_concat16 (LptProgram   *program,
   gint axis;
   guint k;
 
-  if (lpt_dtype_bits (y->dtype) != 16 || op->n_in == 0)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (!lpt_codes16_takes (op->out[0], NULL) || op->n_in == 0)
+    return FALSE;
   if (!lpt_axis_normalize (LPT_ATTRS (op->node, LptAxisAttrs)->axis, y->shape.rank, &axis) ||
       !lpt_shape_is_static (&y->shape) || lpt_array_count (y) == 0)
     return lpt_refuse (op, LPT_REMARK_SHAPES);

@@ -103,7 +103,8 @@ set_rule (const LptIntResize *view,
   if (algorithm == LPT_ALGO_FLOAT || algorithm == LPT_ALGO_FLOAT_AWAY || view->sums_reals ||
       !lpt_scale16_of (view->rescale, &r->to, &r->scale))
     return FALSE;
-  r->p = (LptBetween16) { .shift = algorithm == LPT_ALGO_XNNPACK ? 22 : 20, .one = algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024,
+  r->p = (LptBetween16) { .shift = algorithm == LPT_ALGO_XNNPACK ? 22 : 20,
+                          .one = algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024,
                           .away = algorithm != LPT_ALGO_XNNPACK && view->rule->rounding != LPT_REQUANT_SINGLE,
                           .low = view->x->lo, .high = view->x->hi };
   r->from.zero = 0;
@@ -151,10 +152,10 @@ lpt_prepare_resize16 (LptProgram   *program,
   Resize r = { .kernel = program->kernels.codes16 };
   gsize room;
 
-  if (op->in[0] == NULL || op->in[0]->array.dtype != op->out[0]->array.dtype)
-    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!lpt_codes16_match (op, op->in[0], op->out[0], &r.from, &r.to))
     return FALSE;
+  if (op->in[0]->array.dtype != op->out[0]->array.dtype)
+    return lpt_refuse (op, LPT_REMARK_TYPES);
   if (op->in[0]->kind == LPT_STORAGE_CONST)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if (view.nearest || op->in[0]->array.shape.rank < 2)

@@ -1,7 +1,7 @@
 /* softmax16.c - Softmax of 16-bit codes along any axis
  *
- * Row by row: in 16-bit fixed point, as the modes of TensorFlow Lite have it, by the kernel; in other modes as the plain
- * op does it. Where the axis is not the last one, some rows side by side are turned first and last. Exact.
+ * Row by row: in 16-bit fixed point, as the modes of TensorFlow Lite have it, by the kernel; in other modes as the
+ * plain op does it. Where the axis is not the last one, some rows side by side are turned first and last. Exact.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -30,8 +30,8 @@ table_run (const LptProgramOp *op,
   const Table *t = op->form.params;
   const gsize at = task * LPT_CODES16_TASK;
 
-  t->kernel->table (t->table, MIN (end * LPT_CODES16_TASK, t->count) - at, (const guint16 *) (gconstpointer) data->in[0] + at,
-                    (guint16 *) (gpointer) data->out + at);
+  t->kernel->table (t->table, MIN (end * LPT_CODES16_TASK, t->count) - at,
+                    (const guint16 *) (gconstpointer) data->in[0] + at, (guint16 *) (gpointer) data->out + at);
 }
 
 /* Few elements, in one task. */
@@ -59,7 +59,8 @@ static gboolean
 is_function (const LptProgramOp *op)
 {
   return op->n_in == 1 ||
-         (op->n_in == 2 && op->in[1] != NULL && op->in[1]->kind == LPT_STORAGE_CONST && lpt_program_count (op->in[1]) == 1);
+         (op->n_in == 2 && op->in[1] != NULL && op->in[1]->kind == LPT_STORAGE_CONST &&
+          lpt_program_count (op->in[1]) == 1);
 }
 
 /* The op on all codes. */

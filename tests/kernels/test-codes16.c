@@ -94,7 +94,8 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   int shift[3];
   bool once[3], ok = true;
   LptScale16 scale = { .form = LPT_SCALE16_FIXED, .low = -32768, .high = 32767 };
-  LptSum16 sum = { .form = LPT_SUM16_STEPPED, .left = 15, .sign = random_u32 () % 2 ? 1 : -1, .low = -30000, .high = 32767 };
+  LptSum16 sum = { .form = LPT_SUM16_STEPPED, .left = 15, .sign = random_u32 () % 2 ? 1 : -1, .low = -30000,
+                   .high = 32767 };
 
   scale.fixed = draw_rescale (mult, shift, once);
   for (size_t i = 0; i < n; i++)
@@ -128,7 +129,8 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   memcpy (z, x, sizeof z);
   k->sum (&sum, n, z, y);
   for (size_t i = 0; i < n; i++)
-    ok = ok && z[i] == limited (((int64_t) x[i] * sum.m1 + (int64_t) y[i] * sum.m2 + sum.bias) >> sum.shift, -30000, 32767);
+    ok = ok && z[i] == limited (((int64_t) x[i] * sum.m1 + (int64_t) y[i] * sum.m2 + sum.bias) >> sum.shift, -30000,
+                                32767);
 
   memcpy (z, x, sizeof z);
   k->multiply (n, z, y);
@@ -147,6 +149,29 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   return ok;
 }
 
+/* Sums of 48 bits by a multiplier of 16, and the lowest 32 bits. */
+static bool
+check_ends (const LptCodes16Kernel *k, size_t n)
+{
+  LptEnd16 end = { .wide = random_u32 () % 2, .m = (int32_t) random_range (1 << 14, INT16_MAX),
+                   .shift = (int) random_range (15, 40),
+                   .scale = { .form = LPT_SCALE16_FIXED, .low = -32768, .high = 32767 } };
+  int64_t sums[MOST] = { 0 };
+  int32_t x[MOST], mult;
+  int shift;
+  bool once, ok = true;
+
+  end.half = INT64_C (1) << (end.shift - 1);
+  end.scale.fixed = draw_rescale (&mult, &shift, &once);
+  for (size_t i = 0; i < n; i++)
+    sums[i] = random_range (-(1 << 30), 1 << 30) * (INT64_C (1) << random_range (0, 17)) + random_range (-9, 9);
+  k->end (&end, n, sums, x);
+  for (size_t i = 0; i < n; i++)
+    ok = ok && x[i] == (end.wide ? limited ((sums[i] * end.m + end.half) >> end.shift, -32768, 32767)
+                                 : limited (rescaled ((int32_t) sums[i], mult, shift, once), -32768, 32767));
+  return ok;
+}
+
 static bool
 check_reals (const LptCodes16Kernel *k, size_t n)
 {
@@ -162,17 +187,19 @@ check_reals (const LptCodes16Kernel *k, size_t n)
                                     : (float) random_range (-70000, 70000) * 0.37f;
   k->quantize (&q, n, in, x);
   for (size_t i = 0; i < n; i++)
-    ok = ok && x[i] == (isnan (in[i]) ? 0 : limited ((int64_t) round ((double) in[i] / (double) q.scale), q.low, q.high));
+    ok = ok && x[i] == (isnan (in[i]) ? 0
+                                      : limited ((int64_t) round ((double) in[i] / (double) q.scale), q.low, q.high));
   for (q.form = LPT_QUANTIZE16_DIVIDE; q.form <= LPT_QUANTIZE16_LINE_AWAY; q.form++)
     {
       k->quantize (&q, n, in, x);
       scalar->quantize (&q, n, in, want);
       for (size_t i = 0; i < n; i++)
         {
-          const float v = q.form == LPT_QUANTIZE16_MULTIPLY || q.form == LPT_QUANTIZE16_LINE_AWAY ? in[i] * q.scale : in[i] / q.scale;
-          const bool away = q.form == LPT_QUANTIZE16_DIVIDE_AWAY || q.form == LPT_QUANTIZE16_LINE_AWAY;
+          const bool times = q.form == LPT_QUANTIZE16_MULTIPLY || q.form == LPT_QUANTIZE16_LINE_AWAY,
+                     away = q.form == LPT_QUANTIZE16_DIVIDE_AWAY || q.form == LPT_QUANTIZE16_LINE_AWAY;
+          const float v = times ? in[i] * q.scale : in[i] / q.scale, whole = away ? roundf (v) : rintf (v);
 
-          ok = ok && x[i] == want[i] && (isnan (v) || x[i] == limited ((int64_t) (away ? roundf (v) : rintf (v)), q.low, q.high));
+          ok = ok && x[i] == want[i] && (isnan (v) || x[i] == limited ((int64_t) whole, q.low, q.high));
         }
     }
   k->reals (q.scale, n, x, out);
@@ -191,8 +218,8 @@ check_lines (const LptCodes16Kernel *k, size_t n)
   uint32_t lower[MOST] = { 0 }, upper[MOST] = { 0 };
   int32_t line[MOST] = { 0 }, out[MOST], want[MOST], weight[MOST] = { 0 }, e[MOST];
   int16_t codes[MOST] = { 0 }, parts[MOST], wanted[MOST];
-  LptBetween16 between = { .shift = 20, .one = 1024, .away = random_u32 () % 2, .low = -32768, .high = 32767, .lower = lower,
-                           .upper = upper, .weight = weight };
+  LptBetween16 between = { .shift = 20, .one = 1024, .away = random_u32 () % 2, .low = -32768, .high = 32767,
+                           .lower = lower, .upper = upper, .weight = weight };
   bool ok = true;
 
   fill (n, -(1 << 26), 1 << 26, line);
@@ -200,7 +227,8 @@ check_lines (const LptCodes16Kernel *k, size_t n)
     {
       k->windows ((LptTake16) take, width, taps, stride, apart, line, out);
       scalar->windows ((LptTake16) take, width, taps, stride, apart, line, want);
-      ok = ok && memcmp (out, want, width * sizeof *out) == 0 && k->total ((LptTake16) take, n, line) == scalar->total ((LptTake16) take, n, line);
+      ok = ok && memcmp (out, want, width * sizeof *out) == 0 &&
+           k->total ((LptTake16) take, n, line) == scalar->total ((LptTake16) take, n, line);
     }
   for (size_t i = 0; i < n; i++)
     {
@@ -247,7 +275,8 @@ main (void)
       for (int round = 0; round < 20; round++)
         for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++)
           ok = check_codes (&kernels[i], lengths[l]) && check_numbers (&kernels[i], lengths[l]) &&
-               check_reals (&kernels[i], lengths[l]) && check_lines (&kernels[i], lengths[l]) && ok;
+               check_ends (&kernels[i], lengths[l]) && check_reals (&kernels[i], lengths[l]) &&
+               check_lines (&kernels[i], lengths[l]) && ok;
       test_report (ok, "%s", kernels[i].name);
     }
 

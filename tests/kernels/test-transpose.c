@@ -98,8 +98,8 @@ main (void)
           continue;
         }
       for (int j = 0; j < 300; j++)
-        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 2) && run_transpose (&transposes[i], 4) &&
-             run_permute (&transposes[i]) && ok;
+        ok = run_transpose (&transposes[i], 1) && run_transpose (&transposes[i], 2) &&
+             run_transpose (&transposes[i], 4) && run_permute (&transposes[i]) && ok;
       test_report (ok, "%s: 300 cases", transposes[i].name);
     }
 

@@ -8,7 +8,8 @@
 
 #include "fast-case.h"
 
-static const char *const modes[] = { "litert", "litert-double", "litert-single", "xnnpack", "single", "onnx", "caffe2" };
+static const char *const modes[] = { "litert", "litert-double", "litert-single", "xnnpack", "single", "onnx",
+                                     "caffe2" };
 static const char *const types[] = { "i16", "i16", "u16" };
 
 static GRand *draws;
@@ -31,7 +32,9 @@ draw_codes (const char *type,
   const gint zero = draw (0, 2) > 0 ? 0 : type[0] == 'u' ? draw (0, 60000) : draw (-3000, 3000);
   const gint bytes = g_str_has_suffix (type, "16") ? zero : zero % 100;
 
-  return g_strdup_printf ("%s[%s] q{scale=%.9g, zp=%d}", type, dims, scale * g_rand_double_range (draws, 0.3, 3), bytes);
+  scale *= g_rand_double_range (draws, 0.3, 3);
+
+  return g_strdup_printf ("%s[%s] q{scale=%.9g, zp=%d}", type, dims, scale, bytes);
 }
 
 static void
@@ -65,7 +68,8 @@ draw_dims (const gint *dims,
   return g_string_free (text, FALSE);
 }
 
-/* The mixed operand of 8 bits is the second one: sums of the modes of TensorFlow Lite shift by the type of the first. */
+/* The mixed operand of 8 bits is the second one: sums of the modes of TensorFlow Lite shift by the type of the first
+ * one. */
 static void
 test_pairs (void)
 {
@@ -89,7 +93,8 @@ test_pairs (void)
       x = draw_codes (type, full, 0.001);
       z = draw_codes (draw (0, 9) ? type : "i8", part, 0.001);
       y = draw_codes (draw (0, 9) ? type : "u8", full, strcmp (op, "Multiply") == 0 ? 0.02 : 0.0015);
-      text = g_strdup_printf ("%%x = Parameter : %s\n%%z = Parameter : %s\n%%y = %s(%%x, %%z) : %s\nResult(%%y)\n", x, z, op, y);
+      text = g_strdup_printf ("%%x = Parameter : %s\n%%z = Parameter : %s\n%%y = %s(%%x, %%z) : %s\nResult(%%y)\n",
+                              x, z, op, y);
       compare (text);
     }
   g_rand_free (draws);
@@ -106,7 +111,8 @@ test_reals (void)
     {
       g_autofree char *codes = draw_codes (ONE_OF (types), "3,17,150", round % 2 ? 0.001 : 0.5);
       g_autofree char *text = g_strdup_printf ("%%x = Parameter : f32[3,17,150]\n%%q = Quantize(%%x) : %s\n"
-                                               "%%y = Dequantize(%%q) : f32[3,17,150]\nResult(%%q)\nResult(%%y)\n", codes);
+                                               "%%y = Dequantize(%%q) : f32[3,17,150]\nResult(%%q)\nResult(%%y)\n",
+                                               codes);
 
       compare_limits (text, round % 3 ? 40 : 40000);
     }
@@ -124,8 +130,8 @@ test_halves (void)
 
   for (m = 0; m < G_N_ELEMENTS (modes); m++)
     {
-      g_autoptr (LptGraph) graph = fast_case_graph_for ("%x = Parameter : f32[2000]\n%q = Quantize(%x) : i16[2000] q{scale=0.25}\n"
-                                                        "Result(%q)\n", "halves", modes[m]);
+      const char *text = "%x = Parameter : f32[2000]\n%q = Quantize(%x) : i16[2000] q{scale=0.25}\nResult(%q)\n";
+      g_autoptr (LptGraph) graph = fast_case_graph_for (text, "halves", modes[m]);
       g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
       const LptShape shape = { .rank = 1, .dims = { 2000 } };
       double values[2000];
@@ -155,9 +161,10 @@ test_rescaled (void)
 
       compare (text);
     }
-  compare ("%x = Parameter : i16[3,2,70] q{axis=1, scale=[0.01,0.001]}\n%y = Requantize(%x) : i16[3,2,70] q{scale=0.01}\n"
+  compare ("%x = Parameter : i16[3,2,70] q{axis=1, scale=[0.01,0.001]}\n"
+           "%y = Requantize(%x) : i16[3,2,70] q{scale=0.01}\nResult(%y)\n");
+  compare ("%x = Parameter : i32[3,2000] q{scale=0.000001}\n%y = Requantize(%x) : i16[3,2000] q{scale=0.01}\n"
            "Result(%y)\n");
-  compare ("%x = Parameter : i32[3,2000] q{scale=0.000001}\n%y = Requantize(%x) : i16[3,2000] q{scale=0.01}\nResult(%y)\n");
   g_rand_free (draws);
 }
 
@@ -169,11 +176,12 @@ test_concat (void)
   draws = g_rand_new_with_seed (4);
   for (round = 0; round < 30; round++)
     {
-      g_autofree char *x = draw_codes ("i16", "3,5,40", 0.001), *z = draw_codes ("i16", draw (0, 1) ? "3,9,40" : "3,1,40", 0.001);
+      g_autofree char *x = draw_codes ("i16", "3,5,40", 0.001);
+      g_autofree char *z = draw_codes ("i16", draw (0, 1) ? "3,9,40" : "3,1,40", 0.001);
       const gint all = strstr (z, "[3,9") != NULL ? 14 : 6;
       g_autofree char *dims = g_strdup_printf ("3,%d,40", all), *y = draw_codes ("i16", dims, 0.001);
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%z = Parameter : %s\n%%y = Concat(%%x, %%z) {axis=1} : %s\n"
-                                               "Result(%%y)\n", x, z, y);
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%z = Parameter : %s\n"
+                                               "%%y = Concat(%%x, %%z) {axis=1} : %s\nResult(%%y)\n", x, z, y);
 
       compare (text);
     }
@@ -184,8 +192,8 @@ test_concat (void)
 static void
 test_functions (void)
 {
-  static const char *const ops[] = { "Relu(%x)", "Clamp(%x) {min=-0.5, max=6}", "Sigmoid(%x)", "Tanh(%x)", "HSwish(%x)", "Exp(%x)",
-                                     "Abs(%x)", "Gelu(%x)", "PRelu(%x, %s)" };
+  static const char *const ops[] = { "Relu(%x)", "Clamp(%x) {min=-0.5, max=6}", "Sigmoid(%x)", "Tanh(%x)", "HSwish(%x)",
+                                     "Exp(%x)", "Abs(%x)", "Gelu(%x)", "PRelu(%x, %s)" };
   guint k;
 
   draws = g_rand_new_with_seed (5);
@@ -193,8 +201,8 @@ test_functions (void)
     {
       const char *type = ONE_OF (types);
       g_autofree char *x = draw_codes (type, "2,3,500", 0.0003), *y = draw_codes (type, "2,3,500", 0.0003);
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%s = Const {0.125} : f32[]\n%%y = %s : %s\nResult(%%y)\n", x,
-                                               ops[k % G_N_ELEMENTS (ops)], y);
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : %s\n%%s = Const {0.125} : f32[]\n%%y = %s : %s\n"
+                                               "Result(%%y)\n", x, ops[k % G_N_ELEMENTS (ops)], y);
 
       compare (text);
     }

@@ -58,7 +58,8 @@ test_pools (void)
       const gint kernel[2] = { draw (1, 4), draw (1, 4) }, strides[2] = { draw (1, 3), draw (1, 3) };
       const gint before[2] = { draw (0, kernel[0] - 1), draw (0, kernel[1] - 1) };
       const gint in[2] = { draw (4, 12), draw (4, 70) };
-      const gint out[2] = { (in[0] + before[0] - kernel[0]) / strides[0] + 1, (in[1] + before[1] - kernel[1]) / strides[1] + 1 };
+      const gint out[2] = { (in[0] + before[0] - kernel[0]) / strides[0] + 1,
+                            (in[1] + before[1] - kernel[1]) / strides[1] + 1 };
       const gboolean averages = draw (0, 1);
       const char *type = ONE_OF (types);
       double scale = 0;
@@ -67,14 +68,16 @@ test_pools (void)
 
       text = g_strdup_printf ("%%x = Parameter : %s[2,3,%d,%d] %s\n%%y = %s(%%x) {kernel=[%d,%d], strides=[%d,%d], "
                               "pads_begin=[%d,%d], pads_end=[0,0]%s} : %s[2,3,%d,%d] %s\nResult(%%y)\n",
-                              type, in[0], in[1], x, averages ? "AvgPool" : "MaxPool@1", kernel[0], kernel[1], strides[0],
-                              strides[1], before[0], before[1], !averages ? "" : draw (0, 1) ? ", exclude-pad=true" : ", exclude-pad=false",
+                              type, in[0], in[1], x, averages ? "AvgPool" : "MaxPool@1", kernel[0], kernel[1],
+                              strides[0], strides[1], before[0], before[1],
+                              !averages ? "" : draw (0, 1) ? ", exclude-pad=true" : ", exclude-pad=false",
                               type, out[0], out[1], y);
       compare (text, ONE_OF (modes));
     }
   g_rand_free (draws);
   compare ("%x = Parameter : i16[1,2,5,6,7] q{scale=0.001}\n%y = AvgPool(%x) {kernel=[2,3,3], strides=[1,2,1], "
-           "pads_begin=[1,1,1], pads_end=[0,1,1], exclude-pad=true} : i16[1,2,5,3,7] q{scale=0.001}\nResult(%y)\n", "litert");
+           "pads_begin=[1,1,1], pads_end=[0,1,1], exclude-pad=true} : i16[1,2,5,3,7] q{scale=0.001}\nResult(%y)\n",
+           "litert");
   compare ("%x = Parameter : i16[3,4,90] q{scale=0.001}\n%y = MaxPool@8(%x) {kernel=[3], strides=[2], dilations=[3], "
            "pads_begin=[2], pads_end=[1]} : i16[3,4,44] q{scale=0.001}\nResult(%y)\n", "single");
 }
@@ -83,7 +86,8 @@ static void
 test_reductions (void)
 {
   static const char *const ops[] = { "Mean", "Sum", "Max", "Min" };
-  static const char *const axes[][2] = { { "2,3", "2,7,1,1" }, { "1", "2,1,9,40" }, { "3", "2,7,9,1" }, { "1,2", "2,1,1,40" },
+  static const char *const axes[][2] = { { "2,3", "2,7,1,1" }, { "1", "2,1,9,40" }, { "3", "2,7,9,1" },
+                                         { "1,2", "2,1,1,40" },
                                          { "0,1,2,3", "1,1,1,1" }, { "0", "1,7,9,40" } };
   gint round;
 
@@ -117,9 +121,11 @@ test_softmax (void)
     {
       const char *shape = ONE_OF (shapes);
       const gint axis = draw (0, 1) ? 1 : (gint) strlen (shape) > 6 ? 3 : 0;
-      g_autofree char *text = g_strdup_printf ("%%x = Parameter : i16[%s] q{scale=%.9g}\n%%y = Softmax(%%x) {axis=%d} : "
-                                               "i16[%s] q{scale=0.000030517578125}\nResult(%%y)\n",
-                                               shape, exp2 (-draw (0, 18)) * g_rand_double_range (draws, 0.5, 1), axis, shape);
+      g_autofree char *text = g_strdup_printf ("%%x = Parameter : i16[%s] q{scale=%.9g}\n"
+                                               "%%y = Softmax(%%x) {axis=%d} : i16[%s] q{scale=0.000030517578125}\n"
+                                               "Result(%%y)\n",
+                                               shape, exp2 (-draw (0, 18)) * g_rand_double_range (draws, 0.5, 1), axis,
+                                               shape);
 
       compare (text, ONE_OF (modes));
     }
@@ -142,11 +148,13 @@ test_resized (void)
       gint zero = 0;
       g_autofree char *x = draw_quant (type, &scale, &zero), *other = draw_quant (type, &scale, &zero), *text = NULL;
 
-      text = g_strdup_printf ("%%x = Parameter : %s[2,3,%d,%d] %s\n%%s = Const {%d,%d} : i64[2]\n%%f = Const {1,1} : f32[2]\n"
-                              "%%a = Const {2,3} : i64[2]\n%%y = Interpolate@4(%%x, %%s, %%f, %%a) {mode=%s, "
-                              "shape_calculation_mode=sizes, coordinate_transformation_mode=%s} : %s[2,3,%d,%d] %s\nResult(%%y)\n",
-                              type, in[0], in[1], x, out[0], out[1], nearest ? "nearest" : "linear", coordinate, type, out[0],
-                              out[1], nearest ? x : other);
+      text = g_strdup_printf ("%%x = Parameter : %s[2,3,%d,%d] %s\n%%s = Const {%d,%d} : i64[2]\n"
+                              "%%f = Const {1,1} : f32[2]\n%%a = Const {2,3} : i64[2]\n"
+                              "%%y = Interpolate@4(%%x, %%s, %%f, %%a) {mode=%s, "
+                              "shape_calculation_mode=sizes, coordinate_transformation_mode=%s} : %s[2,3,%d,%d] %s\n"
+                              "Result(%%y)\n",
+                              type, in[0], in[1], x, out[0], out[1], nearest ? "nearest" : "linear", coordinate, type,
+                              out[0], out[1], nearest ? x : other);
       compare (text, ONE_OF (modes));
     }
   g_rand_free (draws);

@@ -40,7 +40,8 @@ LPT_FN (lpt_codes16_windows) (LptTake16 take, size_t n, size_t taps, size_t stri
     }
 }
 
-/* A quotient of such integers in doubles is cut where the exact one is: it lies 1 / by from the next integer or more. */
+/* A quotient of such integers in doubles is cut where the exact one is: it lies 1 / by or more
+ * from the next integer. */
 void
 LPT_FN (lpt_codes16_average) (int32_t by, size_t n, int32_t *x)
 {
@@ -150,7 +151,8 @@ LPT_FN (lpt_codes16_softmax) (const LptSoftmax16 *p, size_t n, const int16_t *x,
   sum = sum < 1 ? 1 : sum > INT32_MAX ? INT32_MAX : sum;
 
   const int headroom = __builtin_clz ((uint32_t) sum), right = 31 - headroom;
-  const int32_t shifted = (int32_t) (((sum << (headroom > 0 ? headroom - 1 : 0)) + (1 << 13)) >> 14) - (1 << 15) - (1 << 16);
+  const int32_t shifted = (int32_t) (((sum << (headroom > 0 ? headroom - 1 : 0)) + (1 << 13)) >> 14) - (1 << 15) -
+                          (1 << 16);
   const int32_t inverse = on_line (&p->inverses, shifted < -32768 ? -32768 : shifted > 32767 ? 32767 : shifted);
   const int32_t half = right > 0 ? 1 << (right - 1) : 0;
 

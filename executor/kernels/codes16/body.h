@@ -232,7 +232,9 @@ LPT_FN (lpt_codes16_multiply) (size_t n, int32_t *x, const int32_t *y)
 INLINE int32_t
 of_two (LptTake16 take, int32_t x, int32_t y)
 {
-  return take == LPT_TAKE16_SUM ? (int32_t) ((uint32_t) x + (uint32_t) y) : (take == LPT_TAKE16_MOST) == (x > y) ? x : y;
+  if (take == LPT_TAKE16_SUM)
+    return (int32_t) ((uint32_t) x + (uint32_t) y);
+  return (take == LPT_TAKE16_MOST) == (x > y) ? x : y;
 }
 
 INLINE void

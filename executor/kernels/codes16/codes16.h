@@ -42,7 +42,8 @@ typedef struct {
  *   reals_away  the same, halves away from zero
  * The forms in float32 need limits of fewer than 24 bits. */
 typedef enum {
-  LPT_SCALE16_SAME, LPT_SCALE16_FIXED, LPT_SCALE16_FLOAT, LPT_SCALE16_FLOAT_ZERO, LPT_SCALE16_REALS, LPT_SCALE16_REALS_AWAY
+  LPT_SCALE16_SAME, LPT_SCALE16_FIXED, LPT_SCALE16_FLOAT, LPT_SCALE16_FLOAT_ZERO, LPT_SCALE16_REALS,
+  LPT_SCALE16_REALS_AWAY
 } LptScale16Form;
 
 typedef struct {
@@ -52,8 +53,8 @@ typedef struct {
   int32_t        low, high;
 } LptScale16;
 
-/* What becomes of sums of 64 bits: (sum m + half) >> shift, in the limits of `scale`, where `wide`; else what that makes of
- * their lowest 32 bits. */
+/* What becomes of sums of 64 bits: where `wide` (sum m + half) >> shift in the limits of `scale`, else what that makes
+ * of their lowest 32 bits. */
 typedef struct {
   bool       wide;
   int32_t    m;
@@ -90,7 +91,8 @@ typedef enum { LPT_TAKE16_SUM, LPT_TAKE16_MOST, LPT_TAKE16_LEAST } LptTake16;
  *   line_away    round-away (x scale + zero), with the zero point
  * A NaN gives `nan`. Limits have fewer than 24 bits. */
 typedef enum {
-  LPT_QUANTIZE16_DOUBLE, LPT_QUANTIZE16_DIVIDE, LPT_QUANTIZE16_DIVIDE_AWAY, LPT_QUANTIZE16_MULTIPLY, LPT_QUANTIZE16_LINE_AWAY
+  LPT_QUANTIZE16_DOUBLE, LPT_QUANTIZE16_DIVIDE, LPT_QUANTIZE16_DIVIDE_AWAY, LPT_QUANTIZE16_MULTIPLY,
+  LPT_QUANTIZE16_LINE_AWAY
 } LptQuantize16Form;
 
 typedef struct {
@@ -99,7 +101,8 @@ typedef struct {
   int32_t           low, high, nan;
 } LptQuantize16;
 
-/* Between two lines of numbers: column o is (line[lower[o]] (one - weight[o]) + line[upper[o]] weight[o] + half) >> shift,
+/* Between two numbers of a line: column o is
+ *   (line[lower[o]] (one - weight[o]) + line[upper[o]] weight[o] + half) >> shift,
  * halves away from zero where `away`, limited to [low, high]. */
 typedef struct {
   int            shift;
