@@ -119,16 +119,7 @@ compare_step (Verify *verify, const LptPass *pass, GPtrArray *after)
 static gboolean
 may_fail (LptGraph *graph)
 {
-  if (!structure_is_plain (graph))
-    return TRUE;
-  for (guint i = 0; i < graph->nodes->len; i++)
-    {
-      LptNode *node = graph->nodes->pdata[i];
-      for (guint o = 0; o < node->n_out; o++)
-        if (!lpt_shape_is_static (&node->out[o].shape))
-          return TRUE;
-    }
-  return FALSE;
+  return !structure_is_plain (graph) || !structure_is_static (graph);
 }
 
 static gboolean

@@ -37,6 +37,19 @@ structure_is_small (LptGraph *graph)
   return TRUE;
 }
 
+gboolean
+structure_is_static (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = graph->nodes->pdata[i];
+      for (guint o = 0; o < node->n_out; o++)
+        if (!lpt_shape_is_static (&node->out[o].shape))
+          return FALSE;
+    }
+  return TRUE;
+}
+
 static LptTensor *
 draw_input (const LptPlan *plan, guint i, GError **error)
 {

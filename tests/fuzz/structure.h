@@ -30,6 +30,8 @@ void       structure_through_forms (LptGraph *graph, guint draw);
 gboolean   structure_draws         (void);
 /* Static, and cheap enough to run some dozen times. */
 gboolean   structure_is_small      (LptGraph *graph);
+/* Are all shapes known? */
+gboolean   structure_is_static     (LptGraph *graph);
 /* Is everything in f32, and in integers that are none of the real ops' results, nor the numbers behind codes? A
  * reference run does not round. */
 gboolean   structure_is_plain      (LptGraph *graph);
