@@ -37,7 +37,8 @@ lpt_run_non_zero (LptCall *call,
 {
   const LptShape *shape = &call->in[0].shape;
   gint64 count = lpt_array_count (&call->in[0]), index[LPT_MAX_RANK] = { 0 }, n = 0, i, k = 0;
-  LptShape out = { .rank = 2, .dims = { shape->rank, 0 } };
+  const gint rank = MAX (shape->rank, 1);     /* one number is a row of it */
+  LptShape out = { .rank = 2, .dims = { rank, 0 } };
   const float *real = NULL;
   gint64 *y;
   gint axis;
@@ -53,7 +54,7 @@ lpt_run_non_zero (LptCall *call,
     {
       if (real != NULL ? real[i] != 0 : is_set (&call->in[0], i))
         {
-          for (axis = 0; axis < shape->rank; axis++)
+          for (axis = 0; axis < rank; axis++)
             y[axis * n + k] = index[axis];
           k++;
         }

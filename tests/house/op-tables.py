@@ -24,7 +24,7 @@ TABLES = [
     ("operator", "executor/operators/operators.def", re.compile(r"^LPT_OPERATOR \(\w+, *(\w+)", re.M)),
     ("openvino", "ir/lpt-ops.def", re.compile(r'^LPT_OP \((\w+), "[^"]*",.*, "[0-9][0-9 ]*", [^"]*"', re.M)),
     ("onnx-read", "frontends/onnx_json/read/onnx-ops.def", READ),
-    ("onnx-write", "frontends/onnx_json/write/onnx-writers.def", re.compile(r"^ONNX_WRITE(?:_ALL)? \((\w+)", re.M)),
+    ("onnx-write", "frontends/onnx_json/write/onnx-writers.def", re.compile(r"^ONNX_WRITE(?:_[A-Z]+)? \((\w+)", re.M)),
     ("tflite-read", "frontends/tflite/tflite-ops.def", re.compile(r"^TFL_\w+ \(.*?\bLPT_OP_([A-Z0-9_]+)", re.M)),
     ("tflite-write", "frontends/tflite/tflite-ops.def", re.compile(r"^TFL_(?:OP \(\w+, \w+, \w+, [^,]*, |MADE \()(\w+)", re.M)),
 ]

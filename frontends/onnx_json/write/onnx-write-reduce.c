@@ -228,9 +228,7 @@ lpt_onnx_write_mvn (LptOnnxWriter *w,
   const char *x = IN (0), *distance, *deviation, *eps;
   LptInts axes = { 0 };
 
-  if (!lpt_dtype_is_real (lpt_onnx_w_real_type (node, 0)))
-    lpt_onnx_w_fail (w, "of integers");
-  else if (mvn_axes (w, node, &axes))
+  if (mvn_axes (w, node, &axes))
     {
       distance = lpt_onnx_w_step (w, "Sub", 2, x, mean (w, x, &axes));
       if (!attrs->normalize_variance)

@@ -7,15 +7,20 @@
  *
  *   - an input is of the type that it counts as, where that holds all of its own numbers;
  *   - integers and booleans that are computed with are float32, as relaxed arithmetic is of real numbers;
- *   - where types do not go together, all of them are the widest real one; booleans only if that is not enough.
+ *   - where types do not go together, what does not go with the others is the widest real one.
  *
- * What follows from these is asked of inference; where an output is of another type, a Cast comes behind. So is an
- * op of plain integers and of codes that computes on elements or moves them: numbers of codes are read as float32.
+ * What follows from these is asked of inference; where an output is of another type, a Cast comes behind, of real
+ * numbers a Round before it. So is an op of plain integers and of codes that computes on elements or moves them:
+ * numbers of codes are read as float32; an operator of real numbers, of plain integers; and in a lowered graph, where
+ * every node may mix types, one whose types do not go together.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
+
+#include "frontends/mixed-types.h"
+#include "ir/scalar/lpt-word-rows.h"
 
 #include <lpt/lpt-body.h>
 
@@ -52,32 +57,38 @@ infer (LptNode        *node,
 {
   g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
   guint32 flags = node->flags;
-  const gboolean lowered = node->graph->lowered;
   gboolean ok;
 
-  node->flags &= ~(guint32) LPT_NODE_RELAXED;
-  node->graph->lowered = FALSE;         /* there all nodes may mix types */
   for (guint o = 0; o < node->n_out; o++)
     node->out[o].quant = NULL;
-  ok = lpt_node_infer (node, NULL);
+  ok = lpt_mixed_infer (node, FALSE, NULL);
   for (guint o = 0; o < node->n_out; o++)
     {
       relaxed->made[o] = ok ? node->out[o].dtype : have[o].dtype;
       node->out[o] = have[o];
     }
   node->flags = flags;
-  node->graph->lowered = lowered;
   return ok;
 }
 
 static void
 unify (LptNode  *node,
-       LptDType  wide,
-       gboolean  booleans)
+       LptDType  wide)
 {
   for (guint i = 0; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && (booleans || lpt_onnx_w_real_type (node, i) != LPT_DTYPE_BOOL))
+    if (lpt_node_in (node, i) != NULL)
       node->in[i].compute = wide;
+}
+
+/* An operator of real numbers, of plain integers? */
+static gboolean
+makes_real (LptNode *node)
+{
+  const LptOnnxWriteRow *row = lpt_onnx_w_row (node->op);
+  const LptValue *x = lpt_node_in (node, 0);
+
+  return ((row != NULL && row->real) || lpt_word_is_real (node->op)) && x != NULL && x->quant == NULL &&
+         lpt_dtype_is_integer (x->dtype);
 }
 
 /* Codes, which are written as the numbers that they stand for, beside an output of plain integers? */
@@ -99,10 +110,11 @@ lpt_onnx_w_relax (LptNode        *node,
                   LptOnnxRelaxed *relaxed)
 {
   const LptOpFlags arithmetic = LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE;
-  gboolean integers = FALSE;
+  gboolean integers = FALSE, differs;
 
   *relaxed = (LptOnnxRelaxed) { 0 };
-  if (((node->flags & LPT_NODE_RELAXED) == 0 && !mixes_codes (node)) || lpt_node_n_bodies (node) > 0)
+  differs = (node->flags & LPT_NODE_RELAXED) != 0 || mixes_codes (node) || makes_real (node);
+  if ((!differs && !lpt_mixed_may (node)) || lpt_node_n_bodies (node) > 0)
     return;
   relaxed->counted = g_new (LptDType, node->n_in + 1);
   relaxed->made = g_new (LptDType, node->n_out + 1);
@@ -119,14 +131,17 @@ lpt_onnx_w_relax (LptNode        *node,
       *compute = lpt_onnx_w_real_type (node, i);
       integers = integers || !lpt_dtype_is_real (*compute);
     }
-  if (integers && (node->info->flags & arithmetic) == arithmetic)
-    unify (node, widest (node), TRUE);
+  if (differs && integers && (node->info->flags & arithmetic) == arithmetic)
+    unify (node, widest (node));
+  else if (makes_real (node))
+    node->in[0].compute = widest (node);
   if (infer (node, relaxed))
-    return;
-  unify (node, widest (node), FALSE);
-  if (infer (node, relaxed))
-    return;
-  unify (node, widest (node), TRUE);
+    {
+      if (!differs)
+        lpt_onnx_w_unrelax (node, relaxed);
+      return;
+    }
+  lpt_mixed_unify (node, widest (node));
   infer (node, relaxed);
 }
 
@@ -136,6 +151,6 @@ lpt_onnx_w_unrelax (LptNode        *node,
 {
   for (guint i = 0; relaxed->counted != NULL && i < node->n_in; i++)
     node->in[i].compute = relaxed->counted[i];
-  g_free (relaxed->counted);
-  g_free (relaxed->made);
+  g_clear_pointer (&relaxed->counted, g_free);
+  g_clear_pointer (&relaxed->made, g_free);
 }

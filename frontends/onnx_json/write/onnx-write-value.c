@@ -354,8 +354,14 @@ lpt_onnx_w_finish_outputs (LptOnnxWriter *w,
       if (value->quant != NULL)
         quantize_output (w, value, real);
       else
-        lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", lpt_onnx_w_own_name (w, value), 1, real), "to",
-                        lpt_onnx_type_from_dtype (value->dtype));
+        {
+          /* Cast cuts. */
+          if (lpt_dtype_is_integer (value->dtype) && computes_otherwise (w, node, value) &&
+              lpt_dtype_is_real (w->relaxed.made[i]))
+            real = lpt_onnx_w_step (w, "Round", 1, real);
+          lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", lpt_onnx_w_own_name (w, value), 1, real), "to",
+                          lpt_onnx_type_from_dtype (value->dtype));
+        }
       g_hash_table_remove (w->reals, value);
     }
 }

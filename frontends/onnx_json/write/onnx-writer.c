@@ -19,8 +19,9 @@
                            * reductions that are computed, axes of Resize, dilated AveragePool */
 
 static const LptOnnxWriteRow rows[] = {
-#define ONNX_WRITE(OP, writer, onnx)     { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, FALSE },
-#define ONNX_WRITE_ALL(OP, writer, onnx) { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, TRUE },
+#define ONNX_WRITE(OP, writer, onnx)      { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, FALSE, FALSE },
+#define ONNX_WRITE_ALL(OP, writer, onnx)  { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, TRUE, FALSE },
+#define ONNX_WRITE_REAL(OP, writer, onnx) { LPT_OP_##OP, lpt_onnx_write_##writer, onnx, FALSE, TRUE },
 #include "frontends/onnx_json/write/onnx-writers.def"
 };
 

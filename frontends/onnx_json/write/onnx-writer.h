@@ -56,6 +56,7 @@ typedef struct
   LptOnnxWriteFunc  write;
   const char       *onnx;    /* for writers of several ops: the ONNX operator */
   gboolean          all;     /* takes elements of less than 8 bits */
+  gboolean          real;    /* takes real numbers alone */
 } LptOnnxWriteRow;
 
 void        lpt_onnx_w_fail      (LptOnnxWriter *w, const char *format, ...) G_GNUC_PRINTF (2, 3);   /* "unsupported ..." */

@@ -222,11 +222,14 @@ lpt_tfl_expand_atanh (LptTflExpand *x)
 
 /* --- reductions ------------------------------------------------------------------------ */
 
+/* The root of integers is a whole number below it, to which its Convert cuts it. */
 void
 lpt_tfl_expand_reduce_norm (LptTflExpand *x)
 {
   LptValue *v = lpt_tfl_x_in (x, 0);
   gboolean root = x->node->op == LPT_OP_REDUCE_L2, keep = LPT_ATTRS (x->node, LptReduceAttrs)->keep_dims;
+  if (root && !lpt_dtype_is_real (v->dtype))
+    v = lpt_tfl_x_convert (x, v, LPT_DTYPE_F32);
   v = root ? EMIT2 (MULTIPLY, v, v) : EMIT1 (ABS, v);
   v = lpt_tfl_x_reduce (x, LPT_OP_REDUCE_SUM, v, lpt_tfl_x_raw (x, 1), keep);
   lpt_tfl_x_set (x, 0, root ? EMIT1 (SQRT, v) : v);

@@ -86,6 +86,12 @@ fold_node (LptGraph *graph, LptNode *node)
       LptTflWriter none = { 0 };
       real = lpt_tfl_w_real_data (&none, lpt_node_in (node, 0));
       g_clear_error (&none.error);
+      /* Plain integers stand for themselves. */
+      if (real != NULL && !lpt_dtype_is_real (lpt_tensor_dtype (real)))
+        {
+          g_autoptr (LptTensor) plain = g_steal_pointer (&real);
+          real = lpt_tensor_convert (plain, LPT_DTYPE_F32, NULL);
+        }
       data = real;
     }
   else if (node->op == LPT_OP_CONVERT)

@@ -1,18 +1,26 @@
 /* tflite-w-settle.c - nodes that mix element types get the types that operators want, by Converts
  *
  *     op (integers as f32, f32)         op (Convert (integers), f32)
+ *     op (plain integers, codes)        op (Convert (plain integers), codes): codes are the numbers that they stand for
  *     arithmetic of integers and f32    the same
+ *     op (f16, f32), op (f64, i8)       the same: all of it is single precision in the file
  *     op (f32) : integers               op (f32) for arithmetic that is relaxed, too; for others Convert (Round ()),
  *                                       for the level of a FakeQuantize may be one bit beside its number
  *
- * Only what is relaxed mixes types. Codes are no matter of this: they are written as such, or in real numbers.
+ * What is relaxed mixes types, and in a lowered graph every node may. What goes together is asked of inference. Codes
+ * themselves are no matter of this: they are written as such, or in real numbers, and so are operators on codes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/tflite/write/tflite-weights.h"
 
+#include "frontends/mixed-types.h"
+
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
+
+#include <math.h>
 
 static LptValue *
 convert (LptGraph *graph, LptValue *value, LptDType dtype)
@@ -38,6 +46,20 @@ is_real_arithmetic (LptNode *node)
                || lpt_dtype_is_real (in->compute);
     }
   return real && (node->info->flags & arithmetic) == arithmetic;
+}
+
+/* Inputs that do not go with the others become real numbers. Returns: some do. */
+static gboolean
+unify (LptGraph *graph, LptNode *node)
+{
+  const gboolean turned = lpt_mixed_unify (node, LPT_DTYPE_F32);
+  for (guint i = 0; i < node->n_in && turned; i++)
+    if (node->in[i].compute != LPT_DTYPE_UNDEFINED)
+      {
+        node->in[i].compute = LPT_DTYPE_UNDEFINED;
+        lpt_node_set_input (node, i, convert (graph, lpt_node_in (node, i), LPT_DTYPE_F32));
+      }
+  return turned;
 }
 
 static void
@@ -66,16 +88,39 @@ reads_numbers (const LptNode *node)
   return (node->flags & LPT_NODE_RELAXED) != 0 && (node->info->flags & LPT_OP_F_COMPUTE) != 0;
 }
 
+/* Is what @node makes an integer of type @dtype, though it is held as a real number: levels of a FakeQuantize? What is
+ * relaxed otherwise computes real numbers, whatever its type. */
+static gboolean
+makes_whole (LptNode *node, LptDType dtype)
+{
+  LptTensor *low = lpt_node_const_in (node, 3), *high = lpt_node_const_in (node, 4);
+  if (node->op != LPT_OP_FAKE_QUANTIZE || !lpt_dtype_is_integer (dtype))
+    return TRUE;
+  if (low == NULL || high == NULL)
+    return FALSE;
+  const gint64 n = lpt_tensor_count (low), m = lpt_tensor_count (high), count = n == 0 || m == 0 ? 0 : MAX (n, m);
+  gboolean whole = n == m || n == 1 || m == 1;
+  for (gint64 i = 0; i < count && whole; i++)
+    {
+      const double a = lpt_tensor_get_f64 (low, i % n), b = lpt_tensor_get_f64 (high, i % m);
+      const double step = (b - a) / ((double) LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels - 1);
+      whole = a == floor (a) && step == floor (step) && fmin (a, b) >= lpt_dtype_min (dtype)
+              && fmax (a, b) <= lpt_dtype_max (dtype);
+    }
+  return whole;
+}
+
 /* Readers of @made that want whole numbers of this type get such. */
 static void
 settle_readers (LptGraph *graph, LptValue *made, LptDType dtype)
 {
   g_autoptr (GArray) uses = g_array_copy (made->uses);
+  const gboolean same = makes_whole (made->producer, dtype);
   LptValue *whole = NULL;
   for (guint i = 0; i < uses->len; i++)
     {
       const LptUse *use = &g_array_index (uses, LptUse, i);
-      if (reads_numbers (use->node))
+      if (same && reads_numbers (use->node))
         continue;
       if (whole == NULL)
         {
@@ -94,9 +139,9 @@ settle_readers (LptGraph *graph, LptValue *made, LptDType dtype)
     lpt_node_take_name (whole->producer, made->producer, "real");
 }
 
-/* Outputs are of the types that follow. */
+/* Outputs are of the types that follow; codes that are only moved stay such. */
 static gboolean
-settle_outputs (LptGraph *graph, LptNode *node, GError **error)
+settle_outputs (LptGraph *graph, LptNode *node, gboolean mixed, GError **error)
 {
   g_autofree LptDType *had = g_new (LptDType, node->n_out + 1);
   for (guint o = 0; o < node->n_out; o++)
@@ -105,13 +150,24 @@ settle_outputs (LptGraph *graph, LptNode *node, GError **error)
       if (node->out[o].quant != NULL)
         return TRUE;
     }
-  node->flags &= ~(guint32) LPT_NODE_RELAXED;
-  if (!lpt_node_infer (node, error))
+  if (!lpt_mixed_infer (node, mixed || (node->info->flags & LPT_OP_F_PRESERVES) == 0, error))
     return FALSE;
   for (guint o = 0; o < node->n_out; o++)
     if (node->out[o].dtype != had[o] && had[o] != LPT_DTYPE_UNDEFINED)
       settle_readers (graph, &node->out[o], had[o]);
   return TRUE;
+}
+
+static gboolean
+settle_node (LptGraph *graph, LptNode *node, GError **error)
+{
+  const gboolean relaxed = (node->flags & LPT_NODE_RELAXED) != 0;
+  if (lpt_node_n_bodies (node) > 0 || node->data != NULL || (!relaxed && !lpt_mixed_may (node)))
+    return TRUE;
+  if (relaxed)
+    settle_inputs (graph, node);
+  const gboolean turned = !lpt_node_is_integer_op (node) && unify (graph, node);
+  return (!relaxed && !turned) || settle_outputs (graph, node, turned, error);
 }
 
 gboolean
@@ -121,15 +177,14 @@ lpt_tfl_w_settle (LptGraph *graph, GError **error)
   for (guint i = 0; order != NULL && i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);
+      g_autoptr (GError) cause = NULL;
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (!lpt_tfl_w_settle (lpt_node_body (node, b), error))
           return FALSE;
-      if ((node->flags & LPT_NODE_RELAXED) == 0 || lpt_node_n_bodies (node) > 0 || node->data != NULL)
-        continue;
-      settle_inputs (graph, node);
-      if (!settle_outputs (graph, node, error))
+      if (!settle_node (graph, node, &cause))
         {
-          g_prefix_error (error, "node \"%s\" (%s): ", node->name, node->info->name);
+          g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\" (%s): unsupported in TensorFlow Lite: %s",
+                       node->name, node->info->name, cause->message);
           return FALSE;
         }
     }

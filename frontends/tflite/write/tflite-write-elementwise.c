@@ -197,9 +197,9 @@ lpt_tfl_write_binary (LptTflWriter *w, gint64 code)
 {
   gboolean compares = lpt_node_out (w->node)->dtype == LPT_DTYPE_BOOL;
   LptValue *a = lpt_node_in (w->node, 0), *b = lpt_node_in (w->node, 1);
-  /* Maxima of codes want equal scales, comparisons small ones. */
+  /* Maxima of codes want equal scales, comparisons small ones of one type. */
   if (!w->real && a->quant != NULL && b->quant != NULL
-      && ((compares && (a->quant->scale[0] >= 1 || b->quant->scale[0] >= 1))
+      && ((compares && (a->quant->scale[0] >= 1 || b->quant->scale[0] >= 1 || a->dtype != b->dtype))
           || ((code == TFL_MAXIMUM || code == TFL_MINIMUM)
               && !(lpt_quant_equal (a->quant, b->quant) && lpt_quant_equal (a->quant, lpt_node_out (w->node)->quant)))))
     w->real = TRUE;

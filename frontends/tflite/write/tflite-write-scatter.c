@@ -13,7 +13,7 @@ lpt_tfl_write_non_zero (LptTflWriter *w, gint64 code)
   const LptShape rows = lpt_shape_make (2, (gint64[]) { LPT_DYNAMIC, MAX (x->shape.rank, 0) });
   const gint64 turned[] = { 1, 0 };
   if (x->shape.rank < 1)
-    lpt_tfl_w_fail (w, "places of a number, or of unknown rank");
+    lpt_tfl_w_fail (w, "places of unknown rank");
   if (x->dtype != LPT_DTYPE_BOOL && lpt_dtype_bits (x->dtype) < 8)
     lpt_tfl_w_fail (w, "places of %s", lpt_dtype_name (x->dtype));
   gint in = lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN);

@@ -1,0 +1,101 @@
+/* mixed-types.c - element types that a node mixes, for forms whose operators want one
+ *
+ * What goes together is asked of inference, codes being the real numbers that they stand for; those that stand for
+ * themselves go with plain integers, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "frontends/mixed-types.h"
+
+#include "ir/lpt-quant-plain.h"
+
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
+
+static gboolean
+has_codes (const LptNode *node, guint i)
+{
+  return node->in[i].value != NULL && node->in[i].value->quant != NULL;
+}
+
+gboolean
+lpt_mixed_infer (LptNode *node, gboolean numbers, GError **error)
+{
+  g_autofree LptDType *counted = g_new (LptDType, node->n_in + 1);
+  const gboolean lowered = node->graph->lowered;
+  node->graph->lowered = FALSE;
+  node->flags &= ~(guint32) LPT_NODE_RELAXED;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      counted[i] = node->in[i].compute;
+      if (numbers && has_codes (node, i))
+        node->in[i].compute = LPT_DTYPE_F32;
+    }
+  gboolean ok = lpt_node_infer (node, error);
+  for (guint i = 0; i < node->n_in; i++)
+    node->in[i].compute = counted[i];
+  node->graph->lowered = lowered;
+  return ok;
+}
+
+static gboolean
+is_inferred (LptNode *node, gboolean numbers)
+{
+  g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
+  const guint32 flags = node->flags;
+  for (guint o = 0; o < node->n_out; o++)
+    node->out[o].quant = NULL;
+  gboolean ok = lpt_mixed_infer (node, numbers, NULL);
+  for (guint o = 0; o < node->n_out; o++)
+    node->out[o] = have[o];
+  node->flags = flags;
+  return ok;
+}
+
+/* Do the types of its inputs go together? It stays as it is. */
+static gboolean
+goes_together (LptNode *node)
+{
+  gboolean bare = TRUE;
+  for (guint i = 0; i < node->n_in; i++)
+    bare = bare && (!has_codes (node, i) || lpt_quant_is_plain (node->in[i].value->quant));
+  return is_inferred (node, TRUE) || (bare && is_inferred (node, FALSE));
+}
+
+gboolean
+lpt_mixed_unify (LptNode *node, LptDType wide)
+{
+  g_autofree LptDType *counted = g_new (LptDType, node->n_in + 1);
+  gboolean turned = FALSE;
+  if (node->n_in < 2 || goes_together (node))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = lpt_node_in (node, i);
+      counted[i] = node->in[i].compute;
+      const LptDType dtype = counted[i] != LPT_DTYPE_UNDEFINED || value == NULL ? counted[i] : value->dtype;
+      if (value != NULL && value->quant == NULL && dtype != wide)
+        node->in[i].compute = wide;
+    }
+  const gboolean together = goes_together (node);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      if (node->in[i].compute == counted[i])
+        continue;
+      node->in[i].compute = counted[i];
+      if (!together || goes_together (node))
+        continue;
+      node->in[i].compute = wide;
+      turned = TRUE;
+    }
+  return turned;
+}
+
+gboolean
+lpt_mixed_may (const LptNode *node)
+{
+  const LptOpFlags own = LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES | LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_BITS;
+  return node->graph->lowered && (node->info->flags & own) == 0 && node->data == NULL && lpt_node_n_bodies (node) == 0
+         && !lpt_node_is_integer_op (node);
+}

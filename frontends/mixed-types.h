@@ -1,0 +1,20 @@
+/* mixed-types.h - element types that a node mixes, for forms whose operators want one
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_MIXED_TYPES_H
+#define LPT_MIXED_TYPES_H
+
+#include <lpt/lpt-graph.h>
+
+/* Infers @node as if neither it nor its graph could mix types; with @numbers codes count as f32. It is not relaxed
+ * then. */
+gboolean lpt_mixed_infer (LptNode *node, gboolean numbers, GError **error);
+/* Inputs without codes that do not go with the others count as @wide, as few of them as will do. Returns: some do. */
+gboolean lpt_mixed_unify (LptNode *node, LptDType wide);
+/* May @node mix types without being relaxed? So it is in a lowered graph, where an operator on codes has integers
+ * beside them that are no numbers of their own: a bias. */
+gboolean lpt_mixed_may   (const LptNode *node);
+
+#endif
