@@ -1,7 +1,7 @@
 /* reuse-inputs.c - results that are written over an input which nobody reads later
  *
  * What tasks do says its form: an element is read where it is written, just before. A reference op may where element i
- * of the output depends on element i of the first input alone, of the same type.
+ * of the output depends on element i of the first input alone, of the same type, and no other input is a part of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -73,13 +73,17 @@ runs_in_place (const LptProgramOp *op,
                guint               i)
 {
   const LptProgramValue *in = op->n_in > 0 ? op->in[0] : NULL, *out = op->n_out == 1 ? op->out[0] : NULL, *storage;
-  gsize offset;
+  gsize offset, other;
 
   if (in == NULL || out == NULL || (op->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || op->integer != NULL ||
       in->array.quant != NULL || out->array.quant != NULL || in->array.dtype != out->array.dtype ||
       !lpt_shape_equal (&in->array.shape, &out->array.shape) || !is_placed (out))
     return FALSE;
   storage = lpt_program_storage (op->in[0], &offset);
+  /* Another part of it would be written before it is read. */
+  for (guint k = 1; k < op->n_in; k++)
+    if (op->in[k] != NULL && op->in[k] != in && lpt_program_storage (op->in[k], &other) == storage)
+      return FALSE;
 
   return is_placed (storage) && offset == 0 && storage->last == i;
 }
