@@ -44,9 +44,19 @@ hands_on_codes (const LptNode *node)
   return TRUE;
 }
 
+/* What exists on integers alone is defined on codes, even where it gives real numbers: BlockMatMul. */
+static gboolean
+is_of_codes (const LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_LOWERED) != 0 && (node->info->flags & LPT_OP_F_QUANTIZES) == 0 &&
+         node->n_in > 0 && node->in[0].value != NULL && node->in[0].value->quant != NULL;
+}
+
 gboolean
 lpt_node_is_integer_op (const LptNode *node)
 {
+  if (is_of_codes (node))
+    return TRUE;
   return lpt_node_keeps_codes (node) && ((node->flags & LPT_NODE_RELAXED) || !hands_on_codes (node));
 }
 

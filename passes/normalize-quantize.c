@@ -260,7 +260,7 @@ reads_numbers (const LptNode *node)
   if (node->op == LPT_OP_RESULT || node->op == LPT_OP_DEQUANTIZE || node->op == LPT_OP_REINTERPRET ||
       node->bodies != NULL || (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_SHAPE)) || (node->flags & LPT_NODE_DEAD))
     return FALSE;
-  return node->op == LPT_OP_QUANTIZE || !lpt_node_keeps_codes (node);
+  return node->op == LPT_OP_QUANTIZE || (!lpt_node_keeps_codes (node) && !lpt_node_is_integer_op (node));
 }
 
 /* The inputs of @node as they are (transfer full); restore_inputs() sets them again. */

@@ -332,7 +332,7 @@ keep_integers (LptLower *lw,
     return TRUE;
   if (node->op == LPT_OP_QUANTIZE && node->out[0].quant != NULL)
     lpt_node_set_input (node, 0, lpt_lower_real (lw, node->in[0].value));
-  else if (!lpt_node_keeps_codes (node))
+  else if (!lpt_node_keeps_codes (node) && !lpt_node_is_integer_op (node))
     return FALSE;
   for (i = 0; i < node->n_out; i++)
     set_bare (lw, &node->out[i]);
