@@ -169,6 +169,17 @@ pad_axis (const LptPadAttrs *attrs,
   return TRUE;
 }
 
+/* Can a value of this shape be one element? */
+static gboolean
+may_be_one (const LptShape *shape)
+{
+  for (gint i = 0; i < shape->rank; i++)
+    if (shape->dims[i] != 1 && shape->dims[i] != LPT_DYNAMIC)
+      return FALSE;
+
+  return TRUE;
+}
+
 gboolean
 lpt_infer_pad (LptNode *node,
                GError **error)
@@ -187,6 +198,8 @@ lpt_infer_pad (LptNode *node,
       dtype != LPT_DTYPE_DYNAMIC && value != dtype && !lpt_infer_is_relaxed (node))
     return lpt_infer_fail (error, "inputs 0 and 3 have different element types: %s and %s", lpt_dtype_name (dtype),
                            lpt_dtype_name (value));
+  if (lpt_node_in (node, 3) != NULL && !may_be_one (&lpt_node_in (node, 3)->shape))
+    return lpt_infer_fail (error, "the pad value has several elements");
   for (guint i = 1; i < 3; i++)
     {
       gint64 n = lpt_infer_length_in (node, i);
