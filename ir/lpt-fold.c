@@ -118,6 +118,23 @@ lpt_fold_extend (LptTensor *tensor,
   return lpt_fold_extend_all (tensor, rank);
 }
 
+/* Integers of less than 8 bits, which share bytes? */
+static gboolean
+is_packed (const LptTensor *tensor)
+{
+  const LptDType dtype = lpt_tensor_dtype (tensor);
+
+  return lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) < 8;
+}
+
+static LptTensor *
+unpacked (LptTensor *tensor)
+{
+  const gboolean is_signed = lpt_dtype_min (lpt_tensor_dtype (tensor)) < 0;
+
+  return lpt_tensor_convert (tensor, is_signed ? LPT_DTYPE_I8 : LPT_DTYPE_U8, NULL);
+}
+
 LptTensor *
 lpt_fold_transpose (LptTensor    *tensor,
                     const gint64 *order)
@@ -129,6 +146,13 @@ lpt_fold_transpose (LptTensor    *tensor,
 
   if (tensor == NULL)
     return NULL;
+  if (is_packed (tensor))
+    {
+      g_autoptr (LptTensor) bytes = unpacked (tensor);
+      g_autoptr (LptTensor) turned = bytes != NULL ? lpt_fold_transpose (bytes, order) : NULL;
+
+      return turned != NULL ? lpt_tensor_convert (turned, lpt_tensor_dtype (tensor), NULL) : NULL;
+    }
   lpt_shape_strides (shape, own);
   for (d = 0; d < shape->rank; d++)
     {

@@ -27,7 +27,10 @@ lpt_tfl_w_weights (LptTflWriter *w, LptTensor *data, const LptQuant *quant, cons
   LptTensor *done = turned != NULL ? lpt_tensor_reshape (turned, &form->result, w->error == NULL ? &w->error : NULL)
                                    : NULL;
   if (done == NULL)
-    return -1;
+    {
+      lpt_tfl_w_fail (w, "weights of type %s", lpt_dtype_name (lpt_tensor_dtype (data)));
+      return -1;
+    }
   g_autofree char *name = g_strconcat (w->node->name, "/weights", NULL);
   if (quant != NULL && w->real)
     {
