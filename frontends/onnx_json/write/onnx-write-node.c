@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-writer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -369,7 +370,11 @@ lpt_onnx_w_quant (LptOnnxWriter   *w,
                   *zero_name = g_strconcat (what, "_zero_point", NULL);
 
   for (guint i = 0; i < quant->n; i++)
-    zeros[i] = quant->zero_point[i];
+    {
+      if (!((float) quant->scale[i] > 0) || isinf ((float) quant->scale[i]))
+        lpt_onnx_w_fail (w, "a scale that is no single-precision number above 0");
+      zeros[i] = quant->zero_point[i];
+    }
   *scale = lpt_onnx_w_tensor (w, scale_name, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, quant->scale, NULL));
   *zero = lpt_onnx_w_tensor (w, zero_name, lpt_tensor_from_f64 (dtype, &shape, zeros, NULL));
 }

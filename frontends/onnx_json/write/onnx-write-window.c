@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MAX_SPATIAL 3       /* axes of a window, as runtimes have them and the reader */
+
 static void
 write_window (LptOnnxWriter   *w,
               Onnx__NodeProto *y,
@@ -18,6 +20,8 @@ write_window (LptOnnxWriter   *w,
   gint64 pads[2 * LPT_MAX_RANK] = { 0 };
   guint n = window.strides->n;
 
+  if (n > MAX_SPATIAL)
+    lpt_onnx_w_fail (w, "%u spatial axes", n);
   if (kernel != NULL)
     lpt_onnx_w_ints (w, y, "kernel_shape", kernel->n, kernel->v);
   lpt_onnx_w_ints (w, y, "strides", n, window.strides->v);
@@ -217,9 +221,16 @@ lpt_onnx_w_conv_attributes (LptOnnxWriter   *w,
                             LptNode         *node)
 {
   const LptShape *k = &lpt_node_in (node, 1)->shape;
+  gint64 steps[LPT_MAX_RANK];
+  LptInts strides = { .v = steps };
   LptWeightedView view;
 
+  /* Strides that are not given are 1: their number is that of the axes. */
   lpt_weighted_view (node, &view);
+  strides.n = MIN (MAX (view.strides->n, (guint) MAX (k->rank - view.kernel, 0)), LPT_MAX_RANK);
+  for (guint i = 0; i < strides.n; i++)
+    steps[i] = lpt_ints_get (view.strides, i, 1);
+  view.strides = &strides;
   lpt_onnx_w_int (w, y, "group", lpt_weighted_groups (&view, k));
   if (view.transposed)
     write_transposed_window (w, y, node, &view);
