@@ -9,6 +9,7 @@
 #include "frontends/mixed-types.h"
 
 #include "ir/lpt-quant-plain.h"
+#include "ir/scalar/lpt-word-rows.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
@@ -93,9 +94,29 @@ lpt_mixed_unify (LptNode *node, LptDType wide)
 }
 
 gboolean
+lpt_mixed_is_real_function (LptOp op)
+{
+  return (lpt_op_info (op)->flags & LPT_OP_F_UNARY) != 0 && lpt_word_unary (op) == NULL && op != LPT_OP_CLAMP;
+}
+
+gboolean
+lpt_mixed_makes_numbers (const LptNode *node)
+{
+  gboolean codes = FALSE, plain = FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    codes = codes || has_codes (node, i);
+  for (guint o = 0; o < node->n_out; o++)
+    plain = plain || (node->out[o].quant == NULL && lpt_dtype_is_integer (node->out[o].dtype));
+  return codes && plain && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0
+         && (node->info->flags & LPT_OP_F_BITS) == 0;
+}
+
+gboolean
 lpt_mixed_may (const LptNode *node)
 {
   const LptOpFlags own = LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES | LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_BITS;
+  /* What hands on codes takes all that it moves for such. */
+  const gboolean moves = (node->info->flags & LPT_OP_F_PRESERVES) != 0 && lpt_node_keeps_codes (node);
   return node->graph->lowered && (node->info->flags & own) == 0 && node->data == NULL && lpt_node_n_bodies (node) == 0
-         && !lpt_node_is_integer_op (node);
+         && !moves && !lpt_node_is_integer_op (node);
 }

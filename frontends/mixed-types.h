@@ -13,8 +13,12 @@
 gboolean lpt_mixed_infer (LptNode *node, gboolean numbers, GError **error);
 /* Inputs without codes that do not go with the others count as @wide, as few of them as will do. Returns: some do. */
 gboolean lpt_mixed_unify (LptNode *node, LptDType wide);
+/* Is @op a function of one number that gives real numbers, of whole ones too? */
+gboolean lpt_mixed_is_real_function (LptOp op);
+/* Does @node make plain integers of codes, elementwise or by moving them: the numbers that they stand for, rounded? */
+gboolean lpt_mixed_makes_numbers (const LptNode *node);
 /* May @node mix types without being relaxed? So it is in a lowered graph, where an operator on codes has integers
  * beside them that are no numbers of their own: a bias. */
-gboolean lpt_mixed_may   (const LptNode *node);
+gboolean lpt_mixed_may (const LptNode *node);
 
 #endif

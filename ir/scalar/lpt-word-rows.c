@@ -62,12 +62,6 @@ lpt_word_unary (LptOp op)
     }
 }
 
-gboolean
-lpt_word_is_real (LptOp op)
-{
-  return (lpt_op_info (op)->flags & LPT_OP_F_UNARY) != 0 && lpt_word_unary (op) == NULL && op != LPT_OP_CLAMP;
-}
-
 /* Without a branch, which data would decide. */
 static inline gint64
 choose (gint64 c,

@@ -36,7 +36,5 @@ LptBinaryRow lpt_word_binary (LptOp op);
 LptBinaryRow lpt_word_divide (void);
 /* Of an op that makes an integer of an integer, Clamp not among them. NULL: there is none. */
 LptUnaryRow  lpt_word_unary  (LptOp op);
-/* Is @op a function of one number that gives real numbers, of whole ones too? */
-gboolean     lpt_word_is_real (LptOp op);
 /* x[0] != 0 ? x[1] : x[2] */
 void         lpt_word_select (const gint64 *const *x, const gint64 *step, gint64 n, gint64 *z);

@@ -20,7 +20,6 @@
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
 #include "frontends/mixed-types.h"
-#include "ir/scalar/lpt-word-rows.h"
 
 #include <lpt/lpt-body.h>
 
@@ -87,22 +86,8 @@ makes_real (LptNode *node)
   const LptOnnxWriteRow *row = lpt_onnx_w_row (node->op);
   const LptValue *x = lpt_node_in (node, 0);
 
-  return ((row != NULL && row->real) || lpt_word_is_real (node->op)) && x != NULL && x->quant == NULL &&
+  return ((row != NULL && row->real) || lpt_mixed_is_real_function (node->op)) && x != NULL && x->quant == NULL &&
          lpt_dtype_is_integer (x->dtype);
-}
-
-/* Codes, which are written as the numbers that they stand for, beside an output of plain integers? */
-static gboolean
-mixes_codes (LptNode *node)
-{
-  gboolean codes = FALSE, plain = FALSE;
-
-  for (guint i = 0; i < node->n_in; i++)
-    codes = codes || (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL);
-  for (guint o = 0; o < node->n_out; o++)
-    plain = plain || (node->out[o].quant == NULL && lpt_dtype_is_integer (node->out[o].dtype));
-  return codes && plain && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0 &&
-         (node->info->flags & LPT_OP_F_BITS) == 0;
 }
 
 void
@@ -113,7 +98,7 @@ lpt_onnx_w_relax (LptNode        *node,
   gboolean integers = FALSE, differs;
 
   *relaxed = (LptOnnxRelaxed) { 0 };
-  differs = (node->flags & LPT_NODE_RELAXED) != 0 || mixes_codes (node) || makes_real (node);
+  differs = (node->flags & LPT_NODE_RELAXED) != 0 || lpt_mixed_makes_numbers (node) || makes_real (node);
   if ((!differs && !lpt_mixed_may (node)) || lpt_node_n_bodies (node) > 0)
     return;
   relaxed->counted = g_new (LptDType, node->n_in + 1);

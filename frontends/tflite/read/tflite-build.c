@@ -173,11 +173,26 @@ lpt_tfl_convert (LptTflOp *op, LptValue *value, LptDType dtype)
   return lpt_tfl_done (op, node);
 }
 
+/* Is @shape, a constant, what @value has? */
+static gboolean
+is_shape_of (const LptValue *value, const LptValue *shape)
+{
+  LptTensor *dims = shape->producer->data;
+  gboolean same = lpt_tensor_count (dims) == value->shape.rank;
+  for (gint i = 0; i < value->shape.rank && same; i++)
+    same = lpt_tensor_get_i64 (dims, i) == value->shape.dims[i];
+  return same;
+}
+
 LptValue *
 lpt_tfl_reshape_to (LptTflOp *op, LptValue *value, LptValue *shape)
 {
   if (value->producer->data != NULL && shape->producer->data != NULL && value->quant != NULL && value->quant->n > 1)
-    lpt_tfl_unsupported (op, "another shape of a constant that is quantized per channel");
+    {
+      if (is_shape_of (value, shape))
+        return value;
+      lpt_tfl_unsupported (op, "another shape of a constant that is quantized per channel");
+    }
   LptNode *node = lpt_tfl_add (op, LPT_OP_RESHAPE, 2, value, shape);
   LPT_ATTRS (node, LptReshapeAttrs)->special_zero = FALSE;
   return lpt_tfl_done (op, node);

@@ -131,9 +131,9 @@ lpt_tfl_map_prelu (LptTflOp *op)
   agree (op, 2, in);
   gboolean front = lpt_tfl_align (op, 2, in);
   /* The IR's PRelu takes a slope of one axis as one for each channel, axis 1: others need all axes. */
-  if (!front && in[1]->shape.rank < rank && in[1]->quant == NULL)
-    for (gint i = in[1]->shape.rank; i < rank; i++)
-      in[1] = lpt_tfl_unsqueeze (op, in[1], 0);
+  const gint own = !front && in[1]->quant == NULL ? lpt_tfl_rank (op, in[1]) : rank;
+  for (gint i = own; i < rank; i++)
+    in[1] = lpt_tfl_unsqueeze (op, in[1], 0);
   finish (op, lpt_tfl_done_as (op, lpt_tfl_add_list (op, LPT_OP_PRELU, 1, 2, in), 0), front);
 }
 

@@ -112,11 +112,20 @@ axis_in (LptTflExpand *x, guint i, gint rank, gint *axis)
   return ok;
 }
 
+/* Input 2, in real numbers where it has codes, as the data are read; declined beside other data. */
+static LptValue *
+updates_in (LptTflExpand *x)
+{
+  if ((lpt_tfl_x_raw (x, 0)->quant == NULL) != (lpt_tfl_x_raw (x, 2)->quant == NULL))
+    lpt_tfl_x_decline (x);
+  return lpt_tfl_x_in (x, 2);
+}
+
 void
 lpt_tfl_expand_scatter_elements (LptTflExpand *x)
 {
   const LptScatterAttrs *attrs = LPT_ATTRS (x->node, LptScatterAttrs);
-  LptValue *data = lpt_tfl_x_in (x, 0), *updates = lpt_tfl_x_in (x, 2);
+  LptValue *data = lpt_tfl_x_in (x, 0), *updates = updates_in (x);
   LptShape shape = lpt_tfl_x_shape (x, data);
   gint axis;
   if (x->declined || !axis_in (x, 3, shape.rank, &axis) || !attrs->use_init_val)
@@ -150,7 +159,7 @@ to_front (LptTflExpand *x, LptValue *v, gint from, gint n, gboolean back)
 void
 lpt_tfl_expand_scatter_update (LptTflExpand *x)
 {
-  LptValue *data = lpt_tfl_x_in (x, 0), *indices = lpt_tfl_x_raw (x, 1), *updates = lpt_tfl_x_in (x, 2);
+  LptValue *data = lpt_tfl_x_in (x, 0), *indices = lpt_tfl_x_raw (x, 1), *updates = updates_in (x);
   LptShape shape = lpt_tfl_x_shape (x, data);
   gint axis;
   if (x->declined || indices->shape.rank < 0 || !axis_in (x, 3, shape.rank, &axis))
@@ -194,7 +203,7 @@ void
 lpt_tfl_expand_scatter_nd (LptTflExpand *x)
 {
   gint reduction = LPT_ATTRS (x->node, LptScatterAttrs)->reduction;
-  LptValue *data = lpt_tfl_x_in (x, 0), *places = lpt_tfl_x_raw (x, 1), *updates = lpt_tfl_x_in (x, 2);
+  LptValue *data = lpt_tfl_x_in (x, 0), *places = lpt_tfl_x_raw (x, 1), *updates = updates_in (x);
   LptShape shape = lpt_tfl_x_shape (x, data), some = lpt_tfl_x_shape (x, updates);
   if (x->declined || (lpt_tfl_w_is_zero (data) && reduction == LPT_REDUCTION_SUM && data == lpt_tfl_x_raw (x, 0))
       || (reduction != LPT_REDUCTION_NONE && reduction != LPT_REDUCTION_SUM)

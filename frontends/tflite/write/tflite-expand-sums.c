@@ -200,13 +200,23 @@ whole (LptTflExpand *x, gint64 number)
   return lpt_tfl_x_tensor (x, lpt_tensor_scalar (LPT_DTYPE_I32, (double) number));
 }
 
+/* Zero points of data: integers, one, or one for each row. */
+static gboolean
+is_one_a_row (const LptValue *value)
+{
+  const LptShape *shape = &value->shape;
+  return lpt_dtype_is_integer (value->dtype)
+         && (shape->rank == 0 || (shape->rank > 0 && shape->dims[shape->rank - 1] == 1));
+}
+
 void
 lpt_tfl_x_sums (LptTflExpand *x)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (x->node, LptMatMulAttrs);
   LptValue *y = lpt_node_out (x->node), *bias = lpt_tfl_x_raw (x, 2), *given = lpt_tfl_x_raw (x, 3);
   if (!is_byte (lpt_tfl_x_raw (x, 0)) || !is_byte (lpt_tfl_x_raw (x, 1)) || y->dtype != LPT_DTYPE_I32 || !is_plain (y)
-      || (bias != NULL && !is_plain (bias)) || lpt_tfl_w_sums_codes (x->node))
+      || (bias != NULL && !is_plain (bias)) || (given != NULL && !is_one_a_row (given))
+      || lpt_tfl_w_sums_codes (x->node))
     return;
   gint64 z, zero;
   LptValue *a = bytes (x, 0, &z), *b = bytes (x, 1, &zero);

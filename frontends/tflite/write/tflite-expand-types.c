@@ -15,8 +15,8 @@
 
 #include "frontends/tflite/write/tflite-expand.h"
 
+#include "frontends/mixed-types.h"
 #include "frontends/tflite/tflite-type-bits.h"
-#include "ir/scalar/lpt-word-rows.h"
 
 #define EMIT1(op, a) lpt_tfl_x_emit (x, LPT_OP_##op, 1, (a))
 #define EMIT2(op, a, b) lpt_tfl_x_emit (x, LPT_OP_##op, 2, (a), (b))
@@ -36,7 +36,7 @@ kernels_of (const LptNode *node)
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     if (rows[i].op == node->op)
       return (Kernels) { rows[i].types, rows[i].inputs };
-  if (lpt_word_is_real (node->op))
+  if (lpt_mixed_is_real_function (node->op))
     return (Kernels) { F, 7 };
   return (Kernels) { 0 };
 }

@@ -3,7 +3,7 @@
  *     Reinterpret (codes)       codes under another scale
  *     Dequantize (codes)        numbers; but where data is rounded to 8 bits at run time, whose operators read codes,
  *                               as a Convert of codes that have scales in blocks
- *     Convert, Reshape, ...     evaluated
+ *     Convert, Reshape, ...     evaluated; codes that are moved, too
  *     BatchNormInference        goes into the product before it
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -35,11 +35,13 @@ stays_codes (LptNode *node, guint steps)
   return FALSE;
 }
 
-/* Does it follow from constants of plain numbers alone, or is it another type for codes? */
+/* Does it follow from constants of plain numbers alone, or is it another type for codes, or codes elsewhere? The file
+ * has no shape but the constant's own for scales along an axis. */
 static gboolean
 is_constant (LptNode *node)
 {
-  gboolean codes = node->op == LPT_OP_REQUANTIZE;
+  const LptOpFlags moves = LPT_OP_F_PRESERVES | LPT_OP_F_COMPUTE;
+  gboolean codes = node->op == LPT_OP_REQUANTIZE || (node->info->flags & moves) == LPT_OP_F_PRESERVES;
   if ((node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_RANDOM)) != 0 || node->bodies != NULL || lpt_node_is_const (node)
       || node->op == LPT_OP_READ_VALUE || (lpt_node_out (node)->quant != NULL && !codes))
     return FALSE;

@@ -4,6 +4,7 @@
  *     op (plain integers, codes)        op (Convert (plain integers), codes): codes are the numbers that they stand for
  *     arithmetic of integers and f32    the same
  *     op (f16, f32), op (f64, i8)       the same: all of it is single precision in the file
+ *     op (codes) : plain integers       Convert (Round (op (codes))), of the numbers that they stand for
  *     op (f32) : integers               op (f32) for arithmetic that is relaxed, too; for others Convert (Round ()),
  *                                       for the level of a FakeQuantize may be one bit beside its number
  *
@@ -16,6 +17,7 @@
 #include "frontends/tflite/write/tflite-weights.h"
 
 #include "frontends/mixed-types.h"
+#include "ir/lpt-quant-plain.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
@@ -139,9 +141,9 @@ settle_readers (LptGraph *graph, LptValue *made, LptDType dtype)
     lpt_node_take_name (whole->producer, made->producer, "real");
 }
 
-/* Outputs are of the types that follow; codes that are only moved stay such. */
+/* Outputs are of the types that follow. Codes are @numbers; those that stand for themselves are moved as they are. */
 static gboolean
-settle_outputs (LptGraph *graph, LptNode *node, gboolean mixed, GError **error)
+settle_outputs (LptGraph *graph, LptNode *node, gboolean numbers, GError **error)
 {
   g_autofree LptDType *had = g_new (LptDType, node->n_out + 1);
   for (guint o = 0; o < node->n_out; o++)
@@ -150,7 +152,7 @@ settle_outputs (LptGraph *graph, LptNode *node, gboolean mixed, GError **error)
       if (node->out[o].quant != NULL)
         return TRUE;
     }
-  if (!lpt_mixed_infer (node, mixed || (node->info->flags & LPT_OP_F_PRESERVES) == 0, error))
+  if (!lpt_mixed_infer (node, numbers || (node->info->flags & LPT_OP_F_PRESERVES) == 0, error))
     return FALSE;
   for (guint o = 0; o < node->n_out; o++)
     if (node->out[o].dtype != had[o] && had[o] != LPT_DTYPE_UNDEFINED)
@@ -158,16 +160,29 @@ settle_outputs (LptGraph *graph, LptNode *node, gboolean mixed, GError **error)
   return TRUE;
 }
 
+/* Does it make plain integers of codes that are other numbers? */
+static gboolean
+makes_numbers (const LptNode *node)
+{
+  gboolean bare = TRUE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = node->in[i].value;
+      bare = bare && (value == NULL || value->quant == NULL || lpt_quant_is_plain (value->quant));
+    }
+  return !bare && lpt_mixed_makes_numbers (node);
+}
+
 static gboolean
 settle_node (LptGraph *graph, LptNode *node, GError **error)
 {
-  const gboolean relaxed = (node->flags & LPT_NODE_RELAXED) != 0;
-  if (lpt_node_n_bodies (node) > 0 || node->data != NULL || (!relaxed && !lpt_mixed_may (node)))
+  const gboolean relaxed = (node->flags & LPT_NODE_RELAXED) != 0, numbers = makes_numbers (node);
+  if (lpt_node_n_bodies (node) > 0 || node->data != NULL || (!relaxed && !numbers && !lpt_mixed_may (node)))
     return TRUE;
   if (relaxed)
     settle_inputs (graph, node);
   const gboolean turned = !lpt_node_is_integer_op (node) && unify (graph, node);
-  return (!relaxed && !turned) || settle_outputs (graph, node, turned, error);
+  return (!relaxed && !turned && !numbers) || settle_outputs (graph, node, turned || numbers, error);
 }
 
 gboolean

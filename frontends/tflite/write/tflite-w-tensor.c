@@ -7,6 +7,7 @@
 
 #include "frontends/tflite/write/tflite-writer.h"
 
+#include <math.h>
 #include <string.h>
 
 void
@@ -81,6 +82,32 @@ add_tensor (LptTflWriter *w, const char *name, gint64 type, const LptShape *shap
   t->quant = lpt_quant_ref (quant);
   g_ptr_array_add (w->to->tensors, t);
   return (gint) w->to->tensors->len - 1;
+}
+
+/* Has the file a place for these scales: single-precision numbers, along one axis? */
+static const char *
+bad_scales (const LptTflWTensor *t)
+{
+  const LptQuant *quant = t->quant;
+  for (guint i = 0; quant != NULL && i < quant->n; i++)
+    if (!isfinite ((float) quant->scale[i]))
+      return "a scale that is no single-precision number";
+  const gboolean apart = quant != NULL && quant->n > 1;
+  if (apart && (quant->axis < 0 || quant->axis >= t->shape.rank || t->shape.dims[quant->axis] != quant->n))
+    return "scales along two axes";
+  return NULL;
+}
+
+void
+lpt_tfl_w_check (LptTflWriter *w, LptTflWGraph *graph)
+{
+  for (guint i = 0; i < graph->tensors->len; i++)
+    {
+      const LptTflWTensor *t = g_ptr_array_index (graph->tensors, i);
+      const char *what = bad_scales (t);
+      if (what != NULL)
+        lpt_tfl_w_fail (w, "%s (\"%s\")", what, t->name);
+    }
 }
 
 gint

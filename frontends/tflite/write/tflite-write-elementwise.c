@@ -240,6 +240,11 @@ lpt_tfl_write_prelu (LptTflWriter *w, gint64 code)
   LptTensor *data = slope->producer->data;
   LptTflLayout layout = lpt_tfl_w_layout (w);
   double gauge;
+  if (slope->shape.rank < 0)
+    {
+      lpt_tfl_w_fail (w, "a slope of unknown rank");
+      return;
+    }
   if (data != NULL && lpt_tensor_count (data) == 1 && slope->quant == NULL)
     {
       gint in = lpt_tfl_w_in_free (w, 0, layout, &gauge);

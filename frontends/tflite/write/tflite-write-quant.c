@@ -55,6 +55,11 @@ lpt_tfl_write_requantize (LptTflWriter *w, gint64 code)
 {
   LptTflLayout layout = layout_of (w);
   LptDType from = lpt_node_in (w->node, 0)->dtype, to = lpt_node_out (w->node)->dtype;
+  if (lpt_node_in (w->node, 0)->quant == NULL || lpt_node_out (w->node)->quant == NULL)
+    {
+      lpt_tfl_w_fail (w, "codes without a scale");
+      return;
+    }
   if (lpt_tfl_w_is_spelled (lpt_node_in (w->node, 0)) || lpt_tfl_w_is_spelled (lpt_node_out (w->node)))
     {
       w->real = TRUE;

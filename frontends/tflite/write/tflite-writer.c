@@ -98,6 +98,16 @@ would_wrap (LptNode *node)
   return lpt_requant_sum_leaves_codes (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT;
 }
 
+/* Windows of no channels, or none of them. */
+static gboolean
+has_no_products (LptNode *node)
+{
+  LptWeightedView view;
+  gint64 count;
+  return lpt_weighted_view (node, &view) && view.window
+         && lpt_shape_count (&lpt_node_in (node, 1)->shape, &count) && count == 0;
+}
+
 /* What several operators would do needs lengths to count them. */
 static gboolean
 has_open_lengths (LptNode *node)
@@ -123,6 +133,8 @@ write_node (LptTflWriter *w, LptNode *node)
                        : "no operator does this");
   else if (lpt_tfl_x_lacks_kernel (node, &dtype))
     lpt_tfl_w_fail (w, "%s numbers", lpt_dtype_name (dtype));
+  else if (has_no_products (node))
+    lpt_tfl_w_fail (w, "sums of nothing");
   else if (lpt_weighted_view (node, &view) && lpt_node_in (node, view.zero) != NULL)
     lpt_tfl_w_fail (w, "a zero point that is computed");
   else if (makes_numbers (node))
@@ -273,6 +285,7 @@ lpt_tfl_w_graph (LptTflWriter *w, LptGraph *graph, const char *name)
     }
   if (w->error == NULL)
     lpt_tfl_w_prune (w->to);
+  lpt_tfl_w_check (w, w->to);
   w->to = around;
   return w->error == NULL ? number : -1;
 }

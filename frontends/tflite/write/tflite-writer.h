@@ -103,6 +103,8 @@ gint          lpt_tfl_w_f32     (LptTflWriter *w, const char *what, double value
 /* One code, or number, of the type and quantization of tensor @like. */
 gint          lpt_tfl_w_number  (LptTflWriter *w, const char *what, gint like, double value);
 LptTflWTensor *lpt_tfl_w_get    (LptTflWriter *w, gint tensor);
+/* Refuses scales that the file has no place for, of tensors that are left. */
+void          lpt_tfl_w_check   (LptTflWriter *w, LptTflWGraph *graph);
 /* A tensor like @like, with another shape; NULL shape: the same. */
 gint          lpt_tfl_w_like    (LptTflWriter *w, const char *what, gint like, const LptShape *shape);
 
