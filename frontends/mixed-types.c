@@ -64,12 +64,21 @@ goes_together (LptNode *node)
   return is_inferred (node, TRUE) || (bare && is_inferred (node, FALSE));
 }
 
+/* Arithmetic of elements takes every operand for a number. Another operator on codes has integers beside them that are
+ * none of their own: a bias. */
+static gboolean
+takes_numbers (const LptNode *node)
+{
+  const LptOpFlags arithmetic = LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE;
+  return (node->info->flags & arithmetic) == arithmetic || !lpt_node_is_integer_op (node);
+}
+
 gboolean
 lpt_mixed_unify (LptNode *node, LptDType wide)
 {
   g_autofree LptDType *counted = g_new (LptDType, node->n_in + 1);
   gboolean turned = FALSE;
-  if (node->n_in < 2 || goes_together (node))
+  if (node->n_in < 2 || !takes_numbers (node) || goes_together (node))
     return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     {
@@ -117,6 +126,7 @@ lpt_mixed_may (const LptNode *node)
   const LptOpFlags own = LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES | LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_BITS;
   /* What hands on codes takes all that it moves for such. */
   const gboolean moves = (node->info->flags & LPT_OP_F_PRESERVES) != 0 && lpt_node_keeps_codes (node);
-  return node->graph->lowered && (node->info->flags & own) == 0 && node->data == NULL && lpt_node_n_bodies (node) == 0
-         && !moves && !lpt_node_is_integer_op (node);
+  if ((node->info->flags & own) != 0 || node->data != NULL || lpt_node_n_bodies (node) > 0 || moves)
+    return FALSE;
+  return takes_numbers (node) && (node->graph->lowered || (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0);
 }

@@ -17,8 +17,8 @@ gboolean lpt_mixed_unify (LptNode *node, LptDType wide);
 gboolean lpt_mixed_is_real_function (LptOp op);
 /* Does @node make plain integers of codes, elementwise or by moving them: the numbers that they stand for, rounded? */
 gboolean lpt_mixed_makes_numbers (const LptNode *node);
-/* May @node mix types without being relaxed? So it is in a lowered graph, where an operator on codes has integers
- * beside them that are no numbers of their own: a bias. */
+/* May @node mix types without being relaxed? Elementwise plain integers stand beside codes, and in a lowered graph
+ * everything beside everything. */
 gboolean lpt_mixed_may (const LptNode *node);
 
 #endif

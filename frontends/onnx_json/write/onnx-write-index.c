@@ -202,13 +202,23 @@ write_reduction (LptOnnxWriter   *w,
     lpt_onnx_w_string (w, y, "reduction", name);
 }
 
+/* Input 2, which is written in its data's place: both are codes or neither. */
+static const char *
+updates_in (LptOnnxWriter *w,
+            LptNode       *node)
+{
+  if ((lpt_node_in (node, 0)->quant == NULL) != (lpt_node_in (node, 2)->quant == NULL))
+    lpt_onnx_w_fail (w, "plain updates beside codes");
+  return IN (2);
+}
+
 void
 lpt_onnx_write_scatter_elements (LptOnnxWriter *w,
                                  LptNode       *node,
                                  const char    *onnx)
 {
   gint64 axis = lpt_onnx_w_const_int (w, node, 3, "an axis");
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, "ScatterElements", OUT (0), 3, IN (0), I64 (1), IN (2));
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, "ScatterElements", OUT (0), 3, IN (0), I64 (1), updates_in (w, node));
 
   lpt_onnx_w_int (w, y, "axis", axis);
   write_reduction (w, node, y);
@@ -219,7 +229,7 @@ lpt_onnx_write_scatter_nd (LptOnnxWriter *w,
                            LptNode       *node,
                            const char    *onnx)
 {
-  write_reduction (w, node, lpt_onnx_w_node (w, "ScatterND", OUT (0), 3, IN (0), I64 (1), IN (2)));
+  write_reduction (w, node, lpt_onnx_w_node (w, "ScatterND", OUT (0), 3, IN (0), I64 (1), updates_in (w, node)));
 }
 
 /* data[..., i, ...] = updates[..., k..., ...] for i = indices[k...]: the axis of the data and those of the indices go
@@ -231,7 +241,7 @@ lpt_onnx_write_scatter_update (LptOnnxWriter *w,
 {
   gint rank = lpt_node_in (node, 0)->shape.rank, k = lpt_node_in (node, 1)->shape.rank, axis = 0;
   gint64 order[2 * LPT_MAX_RANK], back[LPT_MAX_RANK], last = -1;
-  const char *data = IN (0), *updates = IN (2), *indices, *y;
+  const char *data = IN (0), *updates = updates_in (w, node), *indices, *y;
 
   if (rank < 1 || k < 0 || rank - 1 + k > LPT_MAX_RANK)
     {

@@ -20,7 +20,6 @@
 #include "ir/lpt-quant-plain.h"
 
 #include <lpt/lpt-body.h>
-#include <lpt/lpt-work.h>
 
 #include <math.h>
 
@@ -181,7 +180,7 @@ settle_node (LptGraph *graph, LptNode *node, GError **error)
     return TRUE;
   if (relaxed)
     settle_inputs (graph, node);
-  const gboolean turned = !lpt_node_is_integer_op (node) && unify (graph, node);
+  const gboolean turned = unify (graph, node);
   return (!relaxed && !turned && !numbers) || settle_outputs (graph, node, turned || numbers, error);
 }
 
