@@ -54,13 +54,21 @@ is_inferred (LptNode *node, gboolean numbers)
   return ok;
 }
 
+/* Sums of codes, and codes that are moved, are plain integers where they stand for themselves. */
+static gboolean
+stands_for_itself (const LptNode *node, const LptValue *value)
+{
+  return lpt_quant_is_plain (value->quant)
+         && ((node->info->flags & LPT_OP_F_PRESERVES) != 0 || lpt_dtype_bits (value->dtype) >= 32);
+}
+
 /* Do the types of its inputs go together? It stays as it is. */
 static gboolean
 goes_together (LptNode *node)
 {
   gboolean bare = TRUE;
   for (guint i = 0; i < node->n_in; i++)
-    bare = bare && (!has_codes (node, i) || lpt_quant_is_plain (node->in[i].value->quant));
+    bare = bare && (!has_codes (node, i) || stands_for_itself (node, node->in[i].value));
   return is_inferred (node, TRUE) || (bare && is_inferred (node, FALSE));
 }
 
@@ -123,7 +131,7 @@ lpt_mixed_makes_numbers (const LptNode *node)
 gboolean
 lpt_mixed_may (const LptNode *node)
 {
-  const LptOpFlags own = LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES | LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_BITS;
+  const LptOpFlags own = LPT_OP_F_LOWERED | LPT_OP_F_SINK | LPT_OP_F_STATE | LPT_OP_F_BITS;
   /* What hands on codes takes all that it moves for such. */
   const gboolean moves = (node->info->flags & LPT_OP_F_PRESERVES) != 0 && lpt_node_keeps_codes (node);
   if ((node->info->flags & own) != 0 || node->data != NULL || lpt_node_n_bodies (node) > 0 || moves)

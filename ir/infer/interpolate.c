@@ -87,6 +87,9 @@ find_axes (LptNode    *node,
 
       if (!lpt_infer_axis (axes->v[i], rank, &axis, error))
         return FALSE;
+      for (guint k = 0; k < i; k++)
+        if (axes->v[k] == axis)
+          return lpt_infer_fail (error, "axis %d stands twice among the axes", axis);
       axes->v[i] = axis;
     }
 

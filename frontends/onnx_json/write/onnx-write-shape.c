@@ -165,12 +165,25 @@ lpt_onnx_write_split (LptOnnxWriter *w,
     lpt_onnx_w_int (w, y, "num_outputs", node->n_out);
 }
 
+/* Input @i as a row: ONNX has no single number there. */
+static const char *
+row_in (LptOnnxWriter *w,
+        LptNode       *node,
+        guint          i)
+{
+  const gint64 one = 1;
+  const LptValue *value = lpt_node_in (node, i);
+
+  return value != NULL && value->shape.rank == 0 ? lpt_onnx_w_reshaped (w, I64 (i), 1, &one) : I64 (i);
+}
+
 void
 lpt_onnx_write_slice (LptOnnxWriter *w,
                       LptNode       *node,
                       const char    *onnx)
 {
-  lpt_onnx_w_node (w, "Slice", OUT (0), 5, IN (0), I64 (1), I64 (2), I64 (4), I64 (3));
+  lpt_onnx_w_node (w, "Slice", OUT (0), 5, IN (0), row_in (w, node, 1), row_in (w, node, 2), row_in (w, node, 4),
+                   row_in (w, node, 3));
 }
 
 /* Masks say what begin and end do not count, and which axes appear or vanish. */

@@ -63,6 +63,17 @@ lpt_tfl_w_sums_codes (LptNode *node)
          && lpt_node_in (node, 2) == NULL && lpt_node_in (node, 3) == NULL;
 }
 
+/* A zero point of data: an integer; of a matrix one for each row, too. */
+static gboolean
+is_zero_point (const LptValue *value, gboolean rows)
+{
+  const LptShape *shape = &value->shape;
+  gboolean one = lpt_dtype_is_integer (value->dtype) && shape->rank >= 0;
+  for (gint i = 0; i < shape->rank && one; i++)
+    one = shape->dims[i] == 1 || (rows && i < shape->rank - 1);
+  return one;
+}
+
 /* --- computed zero points ---------------------------------------------------------------- */
 
 /* Whoever computes real numbers reads @real instead of @sums; FALSE: integers are wanted, too. */
@@ -91,7 +102,8 @@ lpt_tfl_expand_zero (LptTflExpand *x)
   LptWeightedView view;
   LptValue *y = lpt_node_out (node), *in[8];
   if (!lpt_weighted_view (node, &view) || lpt_tfl_x_raw (x, view.zero) == NULL || node->n_in > G_N_ELEMENTS (in)
-      || lpt_tfl_x_raw (x, view.bias) != NULL || !is_plain (y))
+      || lpt_tfl_x_raw (x, view.bias) != NULL || !is_plain (y)
+      || !is_zero_point (lpt_tfl_x_raw (x, view.zero), FALSE))
     return;
   for (guint i = 0; i < node->n_in; i++)
     in[i] = i == 1 ? lpt_tfl_x_in (x, i) : lpt_tfl_x_raw (x, i);
@@ -200,22 +212,13 @@ whole (LptTflExpand *x, gint64 number)
   return lpt_tfl_x_tensor (x, lpt_tensor_scalar (LPT_DTYPE_I32, (double) number));
 }
 
-/* Zero points of data: integers, one, or one for each row. */
-static gboolean
-is_one_a_row (const LptValue *value)
-{
-  const LptShape *shape = &value->shape;
-  return lpt_dtype_is_integer (value->dtype)
-         && (shape->rank == 0 || (shape->rank > 0 && shape->dims[shape->rank - 1] == 1));
-}
-
 void
 lpt_tfl_x_sums (LptTflExpand *x)
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (x->node, LptMatMulAttrs);
   LptValue *y = lpt_node_out (x->node), *bias = lpt_tfl_x_raw (x, 2), *given = lpt_tfl_x_raw (x, 3);
   if (!is_byte (lpt_tfl_x_raw (x, 0)) || !is_byte (lpt_tfl_x_raw (x, 1)) || y->dtype != LPT_DTYPE_I32 || !is_plain (y)
-      || (bias != NULL && !is_plain (bias)) || (given != NULL && !is_one_a_row (given))
+      || (bias != NULL && !is_plain (bias)) || (given != NULL && !is_zero_point (given, TRUE))
       || lpt_tfl_w_sums_codes (x->node))
     return;
   gint64 z, zero;

@@ -3,7 +3,7 @@
  *     op (integers as f32, f32)         op (Convert (integers), f32)
  *     op (plain integers, codes)        op (Convert (plain integers), codes): codes are the numbers that they stand for
  *     arithmetic of integers and f32    the same
- *     op (f16, f32), op (f64, i8)       the same: all of it is single precision in the file
+ *     f16, bf16, f64                    f32, everywhere
  *     op (codes) : plain integers       Convert (Round (op (codes))), of the numbers that they stand for
  *     op (f32) : integers               op (f32) for arithmetic that is relaxed, too; for others Convert (Round ()),
  *                                       for the level of a FakeQuantize may be one bit beside its number
@@ -76,6 +76,8 @@ settle_inputs (LptGraph *graph, LptNode *node)
       if (value == NULL || value->quant != NULL)
         continue;
       if (real && !lpt_dtype_is_real (wish) && !lpt_dtype_is_real (value->dtype))
+        wish = LPT_DTYPE_F32;
+      if (lpt_dtype_is_real (wish) && !lpt_dtype_is_small_float (wish))
         wish = LPT_DTYPE_F32;
       if (wish != LPT_DTYPE_UNDEFINED && wish != value->dtype)
         lpt_node_set_input (node, i, convert (graph, value, wish));
@@ -184,10 +186,36 @@ settle_node (LptGraph *graph, LptNode *node, GError **error)
   return (!relaxed && !turned && !numbers) || settle_outputs (graph, node, turned || numbers, error);
 }
 
+/* Wider and narrower floats are single precision from here on, in which the file has them. */
+static gboolean
+make_single (LptNode *node, GError **error)
+{
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      LptDType *dtype = &node->out[o].dtype;
+      if (!lpt_dtype_is_real (*dtype) || *dtype == LPT_DTYPE_F32 || lpt_dtype_is_small_float (*dtype))
+        continue;
+      *dtype = LPT_DTYPE_F32;
+      if (node->op == LPT_OP_CONVERT)
+        LPT_ATTRS (node, LptConvertAttrs)->destination_type = LPT_DTYPE_F32;
+      if (node->data == NULL)
+        continue;
+      LptTensor *single = lpt_tensor_convert (node->data, LPT_DTYPE_F32, error);
+      if (single == NULL)
+        return FALSE;
+      lpt_tensor_unref (node->data);
+      node->data = single;
+    }
+  return TRUE;
+}
+
 gboolean
 lpt_tfl_w_settle (LptGraph *graph, GError **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, error);
+  for (guint i = 0; order != NULL && i < order->len; i++)
+    if (!make_single (g_ptr_array_index (order, i), error))
+      return FALSE;
   for (guint i = 0; order != NULL && i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);

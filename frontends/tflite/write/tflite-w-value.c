@@ -255,10 +255,28 @@ lpt_tfl_w_in (LptTflWriter *w, guint i, LptTflLayout layout)
   return w->real ? lpt_tfl_w_real (w, value, layout) : lpt_tfl_w_value (w, value, layout);
 }
 
+/* Places and lengths beyond 32 bits are beyond every axis: the last ones that there are. */
+static LptTensor *
+within_i32 (LptTensor *data)
+{
+  const LptShape *shape = lpt_tensor_shape (data);
+  LptTensor *made = lpt_tensor_new (LPT_DTYPE_I32, shape, NULL);
+  gint32 *to = made != NULL ? lpt_tensor_writable (made) : NULL;
+  for (gint64 i = 0; to != NULL && i < lpt_tensor_count (data); i++)
+    to[i] = (gint32) CLAMP (lpt_tensor_get_i64 (data, i), G_MININT32, G_MAXINT32);
+  return made;
+}
+
 gint
 lpt_tfl_w_in_i32 (LptTflWriter *w, guint i)
 {
   gint tensor = lpt_tfl_w_in (w, i, LPT_TFL_PLAIN);
+  LptTflWTensor *t = lpt_tfl_w_get (w, tensor);
+  if (t->data != NULL && lpt_tensor_dtype (t->data) == LPT_DTYPE_I64 && w->error == NULL)
+    {
+      g_autofree char *name = g_strdup (t->name);
+      return lpt_tfl_w_const (w, name, within_i32 (t->data), NULL);
+    }
   return tensor < 0 ? tensor : lpt_tfl_w_cast (w, tensor, LPT_DTYPE_I32);
 }
 
@@ -393,6 +411,9 @@ lpt_tfl_w_flush (LptTflWriter *w)
           flush_wide (w, item, layout);
           continue;
         }
+      if (item->value->dtype != LPT_DTYPE_I8 && item->value->dtype != LPT_DTYPE_U8
+          && item->value->dtype != LPT_DTYPE_I16)
+        lpt_tfl_w_fail (w, "codes of type %s", lpt_dtype_name (item->value->dtype));
       gint from = lpt_tfl_w_is_spelled (item->value) ? lpt_tfl_w_scale (w, item->value, layout, -1, item->from)
                                                      : item->from;
       lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &from, lpt_tfl_w_place (w, item->value)->tensor[layout]);

@@ -235,6 +235,7 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
   gint64 levels = LPT_ATTRS (w->node, LptFakeQuantizeAttrs)->levels;
   LptTflLayout layout = layout_of (w);
   double bounds[4] = { 0 };
+  w->real = TRUE;
   gboolean ok = levels == 256;
   for (guint i = 0; i < 4; i++)
     ok = ok && number_in (w, i + 1, &bounds[i]);
