@@ -72,13 +72,14 @@ goes_together (LptNode *node)
   return is_inferred (node, TRUE) || (bare && is_inferred (node, FALSE));
 }
 
-/* Arithmetic of elements takes every operand for a number. Another operator on codes has integers beside them that are
- * none of their own: a bias. */
+/* What computes on elements takes every operand for a number, and sums of products their weights. Another operator on
+ * codes has integers beside them that are none of their own: a bias. */
 static gboolean
 takes_numbers (const LptNode *node)
 {
-  const LptOpFlags arithmetic = LPT_OP_F_ELEMENTWISE | LPT_OP_F_COMPUTE;
-  return (node->info->flags & arithmetic) == arithmetic || !lpt_node_is_integer_op (node);
+  const gboolean elements = (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0;
+  const gboolean weights = (node->info->flags & LPT_OP_F_WEIGHTED) != 0 && node->n_in > 1 && !has_codes (node, 1);
+  return elements || weights || !lpt_node_is_integer_op (node);
 }
 
 gboolean
@@ -86,7 +87,7 @@ lpt_mixed_unify (LptNode *node, LptDType wide)
 {
   g_autofree LptDType *counted = g_new (LptDType, node->n_in + 1);
   gboolean turned = FALSE;
-  if (node->n_in < 2 || !takes_numbers (node) || goes_together (node))
+  if (node->n_in < 2 || (node->info->flags & LPT_OP_F_BITS) != 0 || !takes_numbers (node) || goes_together (node))
     return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     {
@@ -136,5 +137,6 @@ lpt_mixed_may (const LptNode *node)
   const gboolean moves = (node->info->flags & LPT_OP_F_PRESERVES) != 0 && lpt_node_keeps_codes (node);
   if ((node->info->flags & own) != 0 || node->data != NULL || lpt_node_n_bodies (node) > 0 || moves)
     return FALSE;
-  return takes_numbers (node) && (node->graph->lowered || (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0);
+  const LptOpFlags operands = LPT_OP_F_ELEMENTWISE | LPT_OP_F_WEIGHTED;
+  return takes_numbers (node) && (node->graph->lowered || (node->info->flags & operands) != 0);
 }

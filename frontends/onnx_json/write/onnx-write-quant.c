@@ -165,6 +165,8 @@ read_codes (LptOnnxWriter            *w,
     counts = counts && d->out_low[i] == low && fabs (d->out_high[i] - high) <= 1e-6 * (high - low);
   if (!counts || low < lpt_dtype_min (*dtype) || high > lpt_dtype_max (*dtype))
     lpt_onnx_w_fail (w, "integers that are not the codes");
+  if (lpt_dtype_bits (*dtype) > 16)
+    lpt_onnx_w_fail (w, "codes of type %s", lpt_dtype_name (*dtype));
   return counts;
 }
 

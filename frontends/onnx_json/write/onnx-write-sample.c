@@ -65,6 +65,9 @@ write_resize (LptOnnxWriter *w,
   const char *target = NULL;
   Onnx__NodeProto *y;
 
+  for (gint i = 0; i < out->rank; i++)
+    if (out->dims[i] == 0)
+      lpt_onnx_w_fail (w, "a length of 0");
   if (by_scales)
     target = all_scales (w, lpt_node_const_in (node, input), rank, axes);
   else if (lpt_shape_is_static (out))

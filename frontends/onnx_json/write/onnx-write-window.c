@@ -22,6 +22,9 @@ write_window (LptOnnxWriter   *w,
 
   if (n > MAX_SPATIAL)
     lpt_onnx_w_fail (w, "%u spatial axes", n);
+  for (guint i = 0; kernel != NULL && i < kernel->n; i++)
+    if (kernel->v[i] > G_MAXINT32)
+      lpt_onnx_w_fail (w, "a window of %" G_GINT64_FORMAT, kernel->v[i]);
   if (kernel != NULL)
     lpt_onnx_w_ints (w, y, "kernel_shape", kernel->n, kernel->v);
   lpt_onnx_w_ints (w, y, "strides", n, window.strides->v);

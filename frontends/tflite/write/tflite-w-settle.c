@@ -46,7 +46,7 @@ is_real_arithmetic (LptNode *node)
         real = real || in->value->quant != NULL || lpt_dtype_is_real (in->value->dtype)
                || lpt_dtype_is_real (in->compute);
     }
-  return real && (node->info->flags & arithmetic) == arithmetic;
+  return real && (node->info->flags & (arithmetic | LPT_OP_F_BITS)) == arithmetic;
 }
 
 /* Inputs that do not go with the others become real numbers. Returns: some do. */

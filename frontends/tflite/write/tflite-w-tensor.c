@@ -84,14 +84,19 @@ add_tensor (LptTflWriter *w, const char *name, gint64 type, const LptShape *shap
   return (gint) w->to->tensors->len - 1;
 }
 
-/* Has the file a place for these scales: single-precision numbers, along one axis? */
+/* Has the file a place for these scales: single-precision numbers, along one axis? One of 0 says that there is none. */
 static const char *
 bad_scales (const LptTflWTensor *t)
 {
   const LptQuant *quant = t->quant;
+  const LptDType dtype = lpt_tfl_dtype (t->type);
   for (guint i = 0; quant != NULL && i < quant->n; i++)
-    if (!isfinite ((float) quant->scale[i]))
-      return "a scale that is no single-precision number";
+    {
+      if (!isfinite ((float) quant->scale[i]) || (quant->n == 1 && (float) quant->scale[i] == 0))
+        return "a scale that is 0 or infinite in single precision";
+      if (quant->zero_point[i] < lpt_dtype_min (dtype) || quant->zero_point[i] > lpt_dtype_max (dtype))
+        return "a zero point outside of its type";
+    }
   const gboolean apart = quant != NULL && quant->n > 1;
   if (apart && (quant->axis < 0 || quant->axis >= t->shape.rank || t->shape.dims[quant->axis] != quant->n))
     return "scales along two axes";

@@ -205,8 +205,8 @@ lpt_tfl_write_binary (LptTflWriter *w, gint64 code)
     w->real = TRUE;
   if (!w->real && (a->quant == NULL) != (b->quant == NULL) && !lpt_tfl_w_is_plain (w->node))
     w->real = TRUE;
-  if (w->real && (w->node->info->flags & LPT_OP_F_BITS) != 0)
-    lpt_tfl_w_fail (w, "bits of codes");
+  if ((w->node->info->flags & LPT_OP_F_BITS) != 0 && (w->real || a->dtype != b->dtype))
+    lpt_tfl_w_fail (w, "bits of codes or of several types");
   write_binary (w, code);
 }
 

@@ -236,6 +236,11 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
   LptTflLayout layout = layout_of (w);
   double bounds[4] = { 0 };
   w->real = TRUE;
+  if (!lpt_shape_compatible (&lpt_node_in (w->node, 0)->shape, &lpt_node_out (w->node)->shape))
+    {
+      lpt_tfl_w_fail (w, "intervals that make the data larger");
+      return;
+    }
   gboolean ok = levels == 256;
   for (guint i = 0; i < 4; i++)
     ok = ok && number_in (w, i + 1, &bounds[i]);

@@ -106,6 +106,8 @@ lpt_tfl_write_arg (LptTflWriter *w, gint64 code)
   LptValue *y = lpt_node_out (w->node);
   gint rank = lpt_node_in (w->node, 0)->shape.rank;
   double gauge;
+  if (y->quant != NULL)
+    lpt_tfl_w_fail (w, "places that have a scale");
   gint in[] = { lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge),
                 lpt_tfl_w_i32 (w, "axis", attrs->axis < 0 ? attrs->axis + rank : attrs->axis) };
   gint out = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, 1), direct = out;
