@@ -5,11 +5,11 @@
  *
  * so that each branch can be computed in integers up to its own quantization, which the Concat then joins.
  * f: any sequence of Relu, real Convert and Add, Subtract, Multiply, Divide by a constant, none of which broadcasts
- * its data. Later passes would take the arithmetic into the FakeQuantize, which then stood behind the Concat: what is
- * to move moves at once, or a second run would find it. Constants that vary along the axis are split. A Convert to
- * integers and a dequantization behind the FakeQuantize move along; a moved FakeQuantize is visited again, for the
- * Concat in front of it, and so are the other readers of what it reads, which may be rid of the Concat. Exact: every
- * element meets the same operations.
+ * its data, nor does the FakeQuantize. Later passes would take the arithmetic into the FakeQuantize, which then stood
+ * behind the Concat: what is to move moves at once, or a second run would find it. Constants that vary along the axis
+ * are split. A Convert to integers and a dequantization behind the FakeQuantize move along; a moved FakeQuantize is
+ * visited again, for the Concat in front of it, and so are the other readers of what it reads, which may be rid of
+ * the Concat. Exact: every element meets the same operations.
  *
  * Refused when
  *   - the Concat (or an operation of f) has other readers, or a dynamic rank;
@@ -266,7 +266,8 @@ rewrite (LptRewriter *rw,
   Part part = { 0 };
   guint i;
 
-  if (!lpt_quantize_intervals_are_constant (fq))
+  if (!lpt_quantize_intervals_are_constant (fq) ||
+      !lpt_shape_compatible (&fq->in[0].value->shape, &fq->out[0].shape))
     return FALSE;
   concat = find_concat (fq, between);
   if (concat == NULL)
