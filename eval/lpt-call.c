@@ -574,6 +574,9 @@ lpt_call_run (LptCall *call,
 
       for (o = 0; o < call->n_out; o++)
         known = known && lpt_shape_is_static (&call->out[o].shape);
+      /* Integer ops take the lengths as inferred: those that only a run knows are held against each other. */
+      for (o = 0; o < call->n_in && call->integer != NULL; o++)
+        known = known && (call->node->in[o].value == NULL || lpt_shape_is_static (&call->node->in[o].value->shape));
       if (!known && !lpt_call_infer (call, error))
         return FALSE;     /* names the node itself */
       for (o = 0; o < call->n_out && ok; o++)
