@@ -149,7 +149,7 @@ pad_axis (const LptPadAttrs *attrs,
           GError           **error)
 {
   const gint64 length = *out;
-  gint64 most = attrs->pad_mode == LPT_PAD_REFLECT ? length - 1 : length;
+  gint64 most = attrs->pad_mode == LPT_PAD_REFLECT ? MAX (length - 1, 0) : length;
 
   *out = LPT_DYNAMIC;
   if ((begin != LPT_UNKNOWN && begin < 0 && !negative) || (end != LPT_UNKNOWN && end < 0 && !negative))

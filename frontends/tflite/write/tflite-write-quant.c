@@ -248,7 +248,7 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
   double scale = ok ? (bounds[1] - bounds[0]) / 255 : 1, zero = ok ? -128 - bounds[0] / scale : 0;
   if (!ok || fabs (zero - round (zero)) > 1e-3 || round (zero) < -128 || round (zero) > 127)
     {
-      spell_fake_quantize (w, layout, levels);
+      spell_fake_quantize (w, lpt_tfl_w_layout (w), levels);
       return;
     }
   gint x = lpt_tfl_w_in (w, 0, layout), out = lpt_tfl_w_out (w, 0, layout, 1);

@@ -136,6 +136,8 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
   g_autoptr (LptQuant) quant = lpt_quant_new (q->n > 1 ? 0 : LPT_QUANT_PER_TENSOR, q->n, scale, NULL);
   if (given != NULL && given->producer->data == NULL)
     lpt_tfl_w_fail (w, "a bias that is not constant");
+  else if (given != NULL && lpt_dtype_is_real (given->dtype))
+    lpt_tfl_w_fail (w, "a bias of real numbers beside codes");
   if (w->error != NULL || (given == NULL && !form->must))
     return -1;
   LptTensor *data = given != NULL ? own_part (w, given->producer->data, form)

@@ -98,14 +98,31 @@ would_wrap (LptNode *node)
   return lpt_requant_sum_leaves_codes (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT;
 }
 
-/* Windows of no channels, or none of them. */
+static gboolean
+is_empty (const LptValue *value)
+{
+  gint64 count;
+  return lpt_shape_count (&value->shape, &count) && count == 0;
+}
+
+/* Windows of no channels, or none of them; transposed ones that make nothing. */
 static gboolean
 has_no_products (LptNode *node)
 {
   LptWeightedView view;
-  gint64 count;
   return lpt_weighted_view (node, &view) && view.window
-         && lpt_shape_count (&lpt_node_in (node, 1)->shape, &count) && count == 0;
+         && (is_empty (lpt_node_in (node, 1)) || (view.transposed && is_empty (lpt_node_out (node))));
+}
+
+/* Convolutions read how many groups there are off the numbers of channels. */
+static gboolean
+has_open_channels (LptNode *node)
+{
+  LptWeightedView view;
+  if (!lpt_weighted_view (node, &view) || !view.window || view.transposed)
+    return FALSE;
+  const LptShape *shape = &lpt_node_in (node, 0)->shape;
+  return shape->rank > 1 && shape->dims[1] == LPT_DYNAMIC;
 }
 
 /* What several operators would do needs lengths to count them. */
@@ -135,6 +152,8 @@ write_node (LptTflWriter *w, LptNode *node)
     lpt_tfl_w_fail (w, "%s numbers", lpt_dtype_name (dtype));
   else if (has_no_products (node))
     lpt_tfl_w_fail (w, "sums of nothing");
+  else if (has_open_channels (node))
+    lpt_tfl_w_fail (w, "an open number of channels");
   else if (lpt_weighted_view (node, &view) && lpt_node_in (node, view.zero) != NULL)
     lpt_tfl_w_fail (w, "a zero point that is computed");
   else if (makes_numbers (node))
