@@ -454,7 +454,7 @@ REFUSED_TEXTS = {
     "scales of blocks that are no half floats": in_blocks("false", 0.1),
     "data rounded around 0 before weights in blocks": in_blocks("true", 0.5),
     "the last of equal ones": "\n%x = Parameter : f32[1,?]\n%y = ArgMax(%x) {axis=1, last_index=true} : i64[1,1]\nResult(%y)",
-    "i8 numbers made of codes": " {lowered=true}\n%x = Parameter : i8[1,4] q{scale=0.5}\n%y = Relu(%x) : i8[1,4]\n%c = Convert(%y) {destination_type=f32} : f32[1,4]\nResult(%c)",
+    "i8 numbers made of codes": " {lowered=true}\n%x = Parameter : i8[1,4] q{scale=0.5}\n%a = Const {1} : i64[1]\n%y = ReduceMean(%x, %a) {keep_dims=true} : i8[1,1]\nResult(%y)",
     "sums of nothing": "\n%x = Parameter : f32[4,4]\n%a = Const {} : f32[4,0]\n%b = Const {} : f32[0,4]\n%m = MatMul(%x, %a) : f32[4,0]\n%n = MatMul(%m, %b) : f32[4,4]\nResult(%n)",
     "updates that do not add up in zeros": expansion("%i = Const {0,1,0,1} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]"),
     "an output of a loop whose shape is not known": """
