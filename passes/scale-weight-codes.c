@@ -49,8 +49,8 @@ turns (LptNode *node)
          lpt_tensor_get_f64 (order, 0) == 1;
 }
 
-/* The bare codes behind the moves in front of @value; *@turned: 1 = as a matrix transposed, -1 = otherwise moved.
- * NULL: there are none. */
+/* The bare codes behind the moves in front of @value; *@turned: 1 = as a matrix transposed, -1 = otherwise moved, or
+ * something else reads them on the way. NULL: there are none. */
 static LptValue *
 find_bare (LptValue *value,
            gint     *turned)
@@ -63,7 +63,7 @@ find_bare (LptValue *value,
       if ((node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_UNARY | LPT_OP_F_COMPUTE)) != LPT_OP_F_PRESERVES ||
           node->n_out != 1 || node->n_in == 0 || node->op == LPT_OP_CONCAT)
         return NULL;
-      *turned = turns (node) && *turned >= 0 ? !*turned : -1;
+      *turned = turns (node) && *turned >= 0 && lpt_value_n_uses (value) == 1 ? !*turned : -1;
       value = lpt_node_in (node, 0);
     }
 

@@ -2,7 +2,7 @@
  *
  *     Squeeze ((x - z) s, axes)  =>  (Squeeze (x, axes) - z') s'
  *
- * The constants lose the same axes, which have length 1. Exact.
+ * The constants lose the same axes, which have length 1; others that are named stay, in the data too. Exact.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
@@ -56,7 +56,7 @@ rewrite (LptRewriter *rw,
   axes.rank = dq.data->shape.rank;
   for (i = 0; i < list.n; i++)
     if (lpt_axis_normalize (list.v[i], axes.rank, &d))
-      axes.removed[d] = TRUE;
+      axes.removed[d] = dq.data->shape.dims[d] == 1 || dq.data->shape.dims[d] < 0;
   lpt_ints_clear (&list);
   if (!lpt_chain_constants_map (&dq, squeeze, &axes, &constants))
     return lpt_rewriter_decline (rw, node, "scale or zero point varies along an axis that it removes");
