@@ -1,18 +1,21 @@
-/* name-codes.c - bare 8-bit integers of constants that are only moved and then called codes: codes from the start
+/* name-codes.c - bare 4- and 8-bit integers of constants that are only moved and then called codes: so from the start
  *
  *     Reinterpret (Gather (table, i))  =  Gather (Reinterpret (table), i)
+ *     Convert (Gather (table, i))      =  Convert (Gather (Reinterpret (table), i)), codes that stand for themselves
  *
  * Integers without quantization are held as reals. A table of codes that is looked up before somebody says what its
  * integers mean would be copied four bytes an element, and then converted. So where all that becomes of a constant are
  * movements and, in the end, Reinterprets to one scale each, the constant and what lies between have the quantization
- * of the first of these. What the codes are called in between is of no matter: a Reinterpret takes the integers. The
- * graph is the program's own.
+ * of the first of these, and where real numbers are made of it steps of 1. What the codes are called in between is of
+ * no matter: a Reinterpret takes the integers. The graph is the program's own.
  *
  * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose,
  * Gather, Broadcast, Slice. They add nothing to the data, as Pad and SpaceToBatch do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <lpt/lpt-attrs.h>
 
 #include "executor/program/lpt-program-passes.h"
 
@@ -24,12 +27,14 @@ typedef struct
   LptValue *values[MAX_VALUES];
   guint     n;
   LptQuant *quant;           /* NULL: none is known */
+  gboolean  numbers;         /* somebody makes real numbers of the integers */
 } Found;
 
 static gboolean
 is_bare (const LptValue *value)
 {
-  return value->quant == NULL && (value->dtype == LPT_DTYPE_U8 || value->dtype == LPT_DTYPE_I8);
+  return value->quant == NULL && lpt_dtype_is_integer (value->dtype) &&
+         (lpt_dtype_bits (value->dtype) == 8 || lpt_dtype_bits (value->dtype) == 4);
 }
 
 /* Output 0 is elements of input 0 alone. */
@@ -67,6 +72,11 @@ follow (LptValue *value,
 
       if (out == NULL || use->index != 0)
         return FALSE;
+      if (use->node->op == LPT_OP_CONVERT && out->dtype == LPT_DTYPE_F32 && out->quant == NULL)
+        {
+          found->numbers = TRUE;
+          continue;
+        }
       if (use->node->op != LPT_OP_REINTERPRET)
         {
           if (!only_moves (use->node) || !follow (out, found))
@@ -81,11 +91,53 @@ follow (LptValue *value,
   return lpt_value_n_uses (value) > 0;
 }
 
+/* The constant behind @found with 8 bits, for which there are kernels. FALSE: no memory. */
+static gboolean
+widen (LptNode  *constant,
+       Found    *found,
+       GError  **error)
+{
+  const LptDType wide = lpt_dtype_min (constant->out[0].dtype) < 0 ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  LptTensor *data = lpt_tensor_convert (constant->data, wide, error);
+  guint k;
+
+  if (data == NULL)
+    return FALSE;
+  lpt_tensor_unref (constant->data);
+  constant->data = data;
+  for (k = 0; k < found->n; k++)
+    found->values[k]->dtype = wide;
+
+  return TRUE;
+}
+
+/* Converts of the codes @value to real numbers are what they are of codes. */
+static void
+dequantize (LptGraph *graph,
+            LptValue *value)
+{
+  for (guint i = lpt_value_n_uses (value); i-- > 0;)
+    {
+      LptNode *convert = lpt_value_use (value, i)->node, *node;
+
+      if (convert->op != LPT_OP_CONVERT)
+        continue;
+      node = lpt_graph_add (graph, LPT_OP_DEQUANTIZE, 0, NULL, 1, &value);
+      LPT_ATTRS (node, LptQuantizeAttrs)->type = LPT_DTYPE_F32;
+      node->out[0].dtype = LPT_DTYPE_F32;
+      node->out[0].shape = convert->out[0].shape;
+      lpt_value_replace (lpt_node_out (convert), lpt_node_out (node), NULL);
+      lpt_node_take_name (node, convert, "/integers");
+    }
+}
+
 gboolean
 lpt_program_name_codes (LptProgram *program,
                         GError    **error)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  gboolean numbers = FALSE;
   guint i, k;
 
   if (order == NULL)
@@ -95,11 +147,19 @@ lpt_program_name_codes (LptProgram *program,
       LptNode *node = g_ptr_array_index (order, i);
       Found found = { .n = 0 };
 
-      if (node->op != LPT_OP_CONST || !follow (lpt_node_out (node), &found) || found.quant == NULL)
+      if (node->op != LPT_OP_CONST || !follow (lpt_node_out (node), &found) ||
+          (found.quant == NULL && found.n == 1))
         continue;
+      if (found.quant == NULL && !widen (node, &found, error))
+        return FALSE;
       for (k = 0; k < found.n; k++)
-        lpt_value_set_quant (found.values[k], found.quant);
+        lpt_value_set_quant (found.values[k], found.numbers ? unit : found.quant);
+      for (k = 0; k < found.n && found.numbers; k++)
+        dequantize (program->graph, found.values[k]);
+      numbers |= found.numbers;
     }
+  if (numbers)
+    lpt_graph_sweep (program->graph);
 
   return TRUE;
 }
