@@ -7,8 +7,8 @@
  * that do not vary along the axis are taken as they are. A Reshape behind blocks is done with the rows that were looked
  * up. The same numbers.
  *
- * Left alone: tables below LEAST elements, of which less than is looked up would be saved; batch dimensions; codes with
- * scales of their own along an axis. The graph is the program's own.
+ * Left alone: tables below LEAST elements, of which less than is looked up would be saved; batch dimensions. The graph
+ * is the program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,6 +38,32 @@ row_axis (const Rows     *rows,
   return rows->axis - (rows->rank - value->shape.rank);
 }
 
+/* --- codes with scales along an axis --- */
+
+/* The constant whose codes @dequantize reads, called something else in between or not; NULL: there is none. */
+static LptNode *
+codes_behind (LptNode *dequantize)
+{
+  LptNode *node = lpt_node_src (dequantize, 0);
+
+  node = node->op == LPT_OP_REINTERPRET ? lpt_node_src (node, 0) : node;
+
+  return node->data != NULL ? node : NULL;
+}
+
+/* Does it read constant codes with several scales, of single precision? A product is rounded to that once then. */
+static gboolean
+has_scales (LptNode *node)
+{
+  const LptQuant *quant = node->op == LPT_OP_DEQUANTIZE ? lpt_node_in (node, 0)->quant : NULL;
+  gboolean exact = quant != NULL && quant->n > 1 && node->out[0].dtype == LPT_DTYPE_F32 && codes_behind (node) != NULL;
+
+  for (guint i = 0; exact && i < quant->n; i++)
+    exact = (double) (float) quant->scale[i] == quant->scale[i] && ABS (quant->zero_point[i]) < 1 << 16;
+
+  return exact;
+}
+
 /* Is the table at @value computed from constants by ops that rows() takes? */
 static gboolean
 is_constant (const Rows *rows,
@@ -48,8 +74,11 @@ is_constant (const Rows *rows,
   const gint64 axis = row_axis (rows, value);
   guint i;
 
-  if (!lpt_shape_is_static (&value->shape) || value->shape.rank > rows->rank ||
-      (value->quant != NULL && value->quant->n != 1))
+  if (!lpt_shape_is_static (&value->shape) || value->shape.rank > rows->rank)
+    return FALSE;
+  if (has_scales (node))
+    return TRUE;
+  if (value->quant != NULL && value->quant->n != 1)
     return FALSE;
   if (node->data != NULL)
     return TRUE;
@@ -129,6 +158,41 @@ reshaped (const Rows     *rows,
   return made (add (rows, LPT_OP_RESHAPE, 2, in), like, shape);
 }
 
+/* (codes - zero points) scales in place of the Dequantize @node. */
+static LptValue *
+spelled (const Rows *rows,
+         LptNode    *node)
+{
+  const LptQuant *quant = lpt_node_in (node, 0)->quant;
+  LptValue *codes = lpt_node_out (codes_behind (node)), *y = lpt_node_out (node);
+  const LptShape *all = &codes->shape;
+  g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
+  LptShape shape = { .rank = all->rank };
+  gint axis = 0;
+
+  lpt_axis_normalize (quant->axis, all->rank, &axis);
+  for (gint d = 0; d < all->rank; d++)
+    shape.dims[d] = d == axis ? (gint64) quant->n : 1;
+  codes = made (add (rows, LPT_OP_REINTERPRET, 1, &codes), codes, all);
+  lpt_value_set_quant (codes, unit);
+  codes = made (add (rows, LPT_OP_DEQUANTIZE, 1, &codes), y, all);
+  for (guint k = 0; k < 2; k++)
+    {
+      g_autofree double *values = g_new (double, quant->n);
+      LptTensor *tensor;
+      LptValue *both[2] = { codes, NULL };
+
+      for (guint i = 0; i < quant->n; i++)
+        values[i] = k == 0 ? quant->zero_point[i] : quant->scale[i];
+      tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, values, NULL);
+      both[1] = lpt_node_out (lpt_graph_add_const (rows->graph, NULL, tensor));
+      lpt_tensor_unref (tensor);
+      codes = made (add (rows, k == 0 ? LPT_OP_SUBTRACT : LPT_OP_MULTIPLY, 2, both), y, all);
+    }
+
+  return codes;
+}
+
 /* The rows of @value that the Gather wants. */
 static LptValue *
 rows_of (const Rows *rows,
@@ -142,6 +206,8 @@ rows_of (const Rows *rows,
 
   if (axis < 0)
     return value;
+  if (has_scales (node))
+    return rows_of (rows, spelled (rows, node));
   shape = with_indices (rows, &value->shape, axis, value->shape.dims[axis] == 1);
   if (value->shape.dims[axis] == 1)
     return lpt_shape_equal (&shape, &value->shape) ? value : reshaped (rows, value, value, &shape);
