@@ -69,7 +69,7 @@ random_u32 (void)
 static inline int32_t
 random_range (int32_t low, int32_t high)
 {
-  return low + (int32_t) (random_u32 () % ((uint32_t) (high - low) + 1u));
+  return (int32_t) ((uint32_t) low + random_u32 () % ((uint32_t) high - (uint32_t) low + 1u));
 }
 
 /* Numbers that round up and down, and those at the ends. */

@@ -29,11 +29,13 @@ conv_window (LptNode *node, const LptShape *weights, gint first)
 {
   const LptConvAttrs *attrs = LPT_ATTRS (node, LptConvAttrs);
   LptTflWindow window = { .n = (guint) MAX (node->in[0].value->shape.rank - 2, 0), .auto_pad = attrs->auto_pad };
-  lpt_tfl_window_list (window.strides, window.n, &attrs->strides, 1);
-  lpt_tfl_window_list (window.dilations, window.n, &attrs->dilations, 1);
-  lpt_tfl_window_list (window.begin, window.n, &attrs->pads_begin, 0);
-  lpt_tfl_window_list (window.end, window.n, &attrs->pads_end, 0);
-  for (guint i = 0; i < window.n; i++)
+  /* Of more axes callers refuse it. */
+  const guint n = MIN (window.n, LPT_TFL_SPATIAL);
+  lpt_tfl_window_list (window.strides, n, &attrs->strides, 1);
+  lpt_tfl_window_list (window.dilations, n, &attrs->dilations, 1);
+  lpt_tfl_window_list (window.begin, n, &attrs->pads_begin, 0);
+  lpt_tfl_window_list (window.end, n, &attrs->pads_end, 0);
+  for (guint i = 0; i < n; i++)
     window.kernel[i] = weights->dims[first + (gint) i];
   return window;
 }
