@@ -195,11 +195,12 @@ INLINE void
 sum_stepped (const LptSum16 *p, bool twice1, bool twice2, size_t n, int32_t *x, const int32_t *y)
 {
   const LptRescale r1 = p->r1, r2 = p->r2;
-  const int left = p->left, sign = p->sign;
+  const int left = p->left;
+  const uint32_t sign = (uint32_t) p->sign;
 
   for (size_t i = 0; i < n; i++)
-    x[i] = step (&r1, (int32_t) ((uint32_t) x[i] << left), twice1) +
-           sign * step (&r2, (int32_t) ((uint32_t) y[i] << left), twice2);
+    x[i] = (int32_t) ((uint32_t) step (&r1, (int32_t) ((uint32_t) x[i] << left), twice1) +
+                      sign * (uint32_t) step (&r2, (int32_t) ((uint32_t) y[i] << left), twice2));
   lpt_rescale_all (&p->r, n, x, p->low, p->high);
 }
 
