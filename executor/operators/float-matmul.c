@@ -116,6 +116,7 @@ lpt_float_copy_rows (const float **rows,
 typedef struct
 {
   const LptFgemmKernel *kernel;
+  const LptTransposeKernel *transpose;
   LptFloatEpilogue end;
   LptShape  batch;
   gint64    strides[2][LPT_MAX_RANK];
@@ -124,10 +125,34 @@ typedef struct
   LptFloatSplit split;
   const float *packed;         /* constant matrices, @packed_step apart; NULL: it is the second operand */
   gsize     packed_step;
-  gboolean  in_place;          /* which is read where it lies */
+  gboolean  in_place, turns;   /* which is read where it lies, or whose columns become rows */
   const LptProgramOp *chosen;  /* or matrices of it that operand 2 names */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
+
+/* Columns of @t from @column on in @own: turned to rows where they lie dense, else in panels. */
+static void
+pack_columns (const MatMul *p,
+              const float  *b,
+              gsize         column,
+              LptFgemmTile *t,
+              float        *own)
+{
+  gsize at, i;
+
+  t->b = own;
+  if (!p->turns)
+    {
+      for (at = 0; at < t->n; at += PANEL)
+        lpt_fgemm_pack (p->k, p->n, column + at, b, p->b_k, p->b_n, own + at * p->k);
+      return;
+    }
+  t->ldb = p->split.cols + PANEL;
+  p->transpose->words (t->n, p->k, (const guint32 *) (gconstpointer) (b + column * p->k), p->k,
+                       (guint32 *) (gpointer) own, t->ldb);
+  for (i = 0; i < p->k && t->n % PANEL > 0; i++)
+    memset (own + i * t->ldb + t->n, 0, (PANEL - t->n % PANEL) * sizeof *own);
+}
 
 static void
 matmul_task (const MatMul    *p,
@@ -139,7 +164,7 @@ matmul_task (const MatMul    *p,
   guint8 *workspace = data->workspace;
   const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) data->in[0];
   gsize column = task % s->col_tasks * s->cols, row = task / s->col_tasks % s->row_tasks * s->rows;
-  gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, at, r;
+  gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, r;
   gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
   LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
                      .a_step = p->a_step, .ldy = p->n, .by_rows = s->by_rows };
@@ -164,10 +189,13 @@ matmul_task (const MatMul    *p,
       const float *b = (const float *) (gconstpointer) data->in[1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
-      for (at = 0; at < t.n && !p->in_place; at += PANEL)
-        lpt_fgemm_pack (p->k, p->n, column + at, b, p->b_k, p->b_n, own + at * p->k);
-      t.b = p->in_place ? b + column : own;
-      t.ldb = p->in_place ? p->n : 0;
+      if (p->in_place)
+        {
+          t.b = b + column;
+          t.ldb = p->n;
+        }
+      else
+        pack_columns (p, b, column, &t, own);
     }
   for (; row < end; row += s->rows)
     {
@@ -307,6 +335,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
   transpose_b = own.turned ? !attrs->transpose_a : attrs->transpose_b;
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
+  p->transpose = program->kernels.transpose;
   lpt_broadcast_strides (&own.batch_a, &own.batch, p->strides[0]);
   lpt_broadcast_strides (&own.batch_b, &own.batch, p->strides[1]);
   p->m = own.m;
@@ -353,6 +382,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
           lpt_program_fuse (gather, op, NULL);
           p->chosen = gather;
         }
+      p->turns = transpose_b;
       p->in_place = !transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
@@ -360,7 +390,9 @@ lpt_prepare_float_matmul (LptProgram   *program,
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
-  form.workspace = p->table + p->copies + (p->packed == NULL && !p->in_place ? p->split.cols * k * sizeof (float) : 0);
+  form.workspace = p->table + p->copies;
+  if (p->packed == NULL && !p->in_place)
+    form.workspace += (p->split.cols + (p->turns ? PANEL : 0)) * k * sizeof (float);
 
   lpt_program_set_form (op, &form);
 

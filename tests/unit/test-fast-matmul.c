@@ -471,6 +471,30 @@ test_attention (void)
   net_clear (&net);
 }
 
+/* Real columns that lie dense become rows, whole panels of them and what is left. */
+static void
+test_turned (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (17);
+  guint round;
+
+  for (round = 0; round < 24; round++)
+    {
+      const gint heads = g_rand_int_range (rand, 1, 4), m = g_rand_int_range (rand, 1, round % 2 ? 5 : 50),
+                 n = g_rand_int_range (rand, 1, 300), k = g_rand_int_range (rand, 1, 70);
+      g_autofree char *text = g_strdup_printf (
+        "%%a = Parameter : f32[%d,%d,%d]\n%%b = Parameter : f32[%d,%d,%d]\n"
+        "%%y = MatMul(%%a, %%b) {transpose_a=false, transpose_b=true}\nResult(%%y)\n", heads, m, k, heads, n, k);
+      const LptShape a = { .rank = 3, .dims = { heads, m, k } }, b = { .rank = 3, .dims = { heads, n, k } };
+      g_autoptr (LptGraph) graph = fast_case_graph (text, "turned");
+      g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &a, -3, 3, rand));
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &b, -3, 3, rand));
+      fast_case_compare_inputs (graph, inputs);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -481,6 +505,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fast-matmul/shared-sums/dense", GINT_TO_POINTER (FALSE), test_shared_sums);
   g_test_add_data_func ("/fast-matmul/shared-sums/convolution", GINT_TO_POINTER (TRUE), test_shared_sums);
   g_test_add_func ("/fast-matmul/attention", test_attention);
+  g_test_add_func ("/fast-matmul/turned", test_turned);
 
   return g_test_run ();
 }

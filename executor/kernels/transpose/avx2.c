@@ -1,4 +1,4 @@
-/* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes, 8 x 8 halves and 4 x 4 words
+/* executor/kernels/transpose/avx2.c - transposes in blocks of 16 x 16 bytes, 8 x 8 halves and 8 x 4 words
  *
  * Interleaving register i with register i + 8 rotates the eight bits of an element's place (row, column) by one; four
  * times exchange rows and columns. The last block of a side overlaps the one before it; what is narrower than a block
@@ -173,6 +173,38 @@ transpose_three (size_t cols, const uint32_t *in, size_t ldi, uint32_t *out)
   return c;
 }
 
+/* Four words of each of eight rows */
+static inline void
+transpose_eight (const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
+{
+  __m256 a[4], b[4];
+
+  for (size_t i = 0; i < 4; i++)
+    a[i] = _mm256_insertf128_ps (_mm256_castps128_ps256 (load_words (in + i * ldi)), load_words (in + (i + 4) * ldi), 1);
+  b[0] = _mm256_unpacklo_ps (a[0], a[1]);
+  b[1] = _mm256_unpackhi_ps (a[0], a[1]);
+  b[2] = _mm256_unpacklo_ps (a[2], a[3]);
+  b[3] = _mm256_unpackhi_ps (a[2], a[3]);
+  a[0] = _mm256_shuffle_ps (b[0], b[2], 0x44);
+  a[1] = _mm256_shuffle_ps (b[0], b[2], 0xee);
+  a[2] = _mm256_shuffle_ps (b[1], b[3], 0x44);
+  a[3] = _mm256_shuffle_ps (b[1], b[3], 0xee);
+  for (size_t i = 0; i < 4; i++)
+    _mm256_storeu_ps ((float *) (void *) (out + i * ldo), a[i]);
+}
+
+static inline void
+transpose_four (const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
+{
+  __m128 a = load_words (in), b = load_words (in + ldi), c = load_words (in + 2 * ldi), d = load_words (in + 3 * ldi);
+
+  _MM_TRANSPOSE4_PS (a, b, c, d);
+  store_words (out, a);
+  store_words (out + ldo, b);
+  store_words (out + 2 * ldo, c);
+  store_words (out + 3 * ldo, d);
+}
+
 void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
@@ -195,19 +227,15 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
   /* Squares of blocks, so that the lines written stay in the first cache. */
   for (size_t r0 = 0; r0 < whole_rows; r0 += SIDE)
     for (size_t c = 0; c < whole_cols; c += 4)
-      for (size_t r = r0; r < r0 + SIDE && r < whole_rows; r += 4)
-        {
-          const uint32_t *x = in + r * ldi + c;
-          uint32_t *y = out + c * ldo + r;
-          __m128 a = load_words (x), b = load_words (x + ldi), d = load_words (x + 2 * ldi),
-                 e = load_words (x + 3 * ldi);
+      {
+        const size_t end = whole_rows - r0 < SIDE ? whole_rows : r0 + SIDE;
+        size_t r = r0;
 
-          _MM_TRANSPOSE4_PS (a, b, d, e);
-          store_words (y, a);
-          store_words (y + ldo, b);
-          store_words (y + 2 * ldo, d);
-          store_words (y + 3 * ldo, e);
-        }
+        for (; end - r >= 8; r += 8)
+          transpose_eight (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+        if (r < end)
+          transpose_four (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+      }
   for (size_t c = done; c < cols; c++)
     for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
       out[c * ldo + r] = in[r * ldi + c];
