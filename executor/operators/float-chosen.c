@@ -3,36 +3,12 @@
  *     MatMul (x [T, m, K], Gather (w [E, K, N], i [T]))
  *
  * Each product reads its matrix where it lies in w, no copy is made. The Gather ends with an error where an index is
- * outside, which a form cannot: so only indices that are places of an axis no longer than E, as TopK makes them.
+ * outside, which a form cannot: so only indices that are known to be inside (index-range.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "executor/operators/float.h"
-
-/* Every element of @value is in [0, @n). */
-static gboolean
-is_below (const LptProgramValue *value,
-          gint64                 n)
-{
-  const LptProgramOp *def = value->def;
-
-  while (def != NULL && (def->row->flags & LPT_EXEC_ALIAS) != 0)
-    {
-      value = def->in[0];
-      def = value->def;
-    }
-  if (def != NULL && def->node->op == LPT_OP_TOP_K && value == def->out[1])
-    {
-      const LptShape *x = &def->in[0]->array.shape;
-      gint axis;
-
-      return lpt_axis_normalize (LPT_ATTRS (def->node, LptTopKAttrs)->axis, x->rank, &axis) && x->dims[axis] > 0 &&
-             x->dims[axis] <= n;
-    }
-
-  return FALSE;
-}
 
 LptProgramOp *
 lpt_float_chosen_by (const LptProgramOp *op)
@@ -49,7 +25,7 @@ lpt_float_chosen_by (const LptProgramOp *op)
   i = &gather->in[1]->array.shape;
   if (axis == NULL || lpt_tensor_count (axis) != 1 || lpt_tensor_get_i64 (axis, 0) != 0 || w->rank != 3 ||
       i->rank != 1 || !lpt_shape_is_static (w) || !lpt_shape_is_static (i) || !lpt_program_is_real (gather->in[0]) ||
-      !is_below (gather->in[1], w->dims[0]))
+      !lpt_indices_are_below (gather->in[1], w->dims[0]))
     return NULL;
 
   return gather;

@@ -125,8 +125,10 @@ lpt_program_prepare_products (LptProgram *program,
   for (i = 0; i < program->n_nodes; i++)
     {
       LptProgramOp *op = program->nodes->pdata[i];
+      const gboolean moves = (op->row->flags & LPT_EXEC_MOVES) != 0;
 
-      if (is_open (op) && is_product (op) && prepare (program, op))
+      /* Plain copies wait until it is known in which layout their inputs had better be read. */
+      if (is_open (op) && is_product (op) && (moves ? prepare_by_row (program, op) : prepare (program, op)))
         drop_weights (op->node);
     }
 

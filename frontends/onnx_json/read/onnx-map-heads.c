@@ -387,6 +387,7 @@ write_cache (LptOnnxNode  *on,
   /* Position p holds key p of the past, or key p - past of x, which lies at p - past + held of all; behind is a 0. */
   source = lpt_onnx_emit (on, LPT_OP_ADD, 2, lpt_onnx_emit (on, LPT_OP_SUBTRACT, 2, at, begin), held);
   source = lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_emit (on, LPT_OP_LESS, 2, at, begin), at, source);
+  source = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, source, lpt_onnx_i64_scalar (on, 0));
   source = lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, source, lpt_onnx_emit (on, LPT_OP_ADD, 2, held, length));
   shape[0] = lpt_onnx_slice (on, lpt_onnx_shape_of (on, x), 0, 0, 2);
   shape[1] = lpt_onnx_i64 (on, 1, &one);
