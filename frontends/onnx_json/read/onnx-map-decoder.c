@@ -102,14 +102,30 @@ rows_of_beams (LptOnnxNode *on,
   return lpt_onnx_emit (on, LPT_OP_SELECT, 3, filled, lpt_onnx_emit (on, LPT_OP_ADD, 2, first, beams), own);
 }
 
-/* The cache [B, H, M, D] of input @i with @x [B, H, 1, D] at the position @here [M, 1] */
+/* Where each position [M] of a cache lies in it with one more at its end, which is written at @past [1] */
+static LptValue *
+with_last_at (LptOnnxNode *on,
+              LptValue    *at,
+              LptValue    *length,
+              LptValue    *past)
+{
+  LptValue *place = lpt_onnx_emit (on, LPT_OP_SELECT, 3, lpt_onnx_emit (on, LPT_OP_EQUAL, 2, at, past), length, at);
+
+  /* It is known to be inside. */
+  place = lpt_onnx_emit (on, LPT_OP_MAXIMUM, 2, place, lpt_onnx_i64_scalar (on, 0));
+  return lpt_onnx_emit (on, LPT_OP_MINIMUM, 2, place, length);
+}
+
+/* The cache [B, H, M, D] of input @i with @x [B, H, 1, D] in it, @places of it and @x behind it */
 static LptValue *
 write_at (LptOnnxNode *on,
           guint        i,
-          LptValue    *here,
+          LptValue    *places,
           LptValue    *x)
 {
-  return lpt_onnx_emit (on, LPT_OP_SELECT, 3, here, x, lpt_onnx_in (on, i));
+  LptValue *all[2] = { lpt_onnx_in (on, i), x };
+
+  return lpt_onnx_emit (on, LPT_OP_GATHER, 3, lpt_onnx_concat (on, 2, 2, all), places, lpt_onnx_i64_scalar (on, 2));
 }
 
 /* The cache as beams see it: @rows [B, M] */
@@ -137,12 +153,12 @@ attend_to_cache (LptOnnxNode *on,
                  LptValue    *v)
 {
   LptValue *length = lpt_onnx_dim (on, lpt_onnx_in (on, 5), 2), *at = lpt_onnx_count_to (on, length), *y, *rows = NULL;
-  LptValue *past = number (on, 7), *here, *filled, *behind, *beams = lpt_onnx_optional (on, 9);
+  LptValue *past = number (on, 7), *places, *filled, *behind, *beams = lpt_onnx_optional (on, 9);
 
-  here = lpt_onnx_unsqueeze (on, lpt_onnx_emit (on, LPT_OP_EQUAL, 2, at, past), 1);
+  places = with_last_at (on, at, length, past);
   filled = lpt_onnx_emit (on, LPT_OP_LESS, 2, at, past);
-  k = write_at (on, 5, here, k);
-  v = write_at (on, 6, here, v);
+  k = write_at (on, 5, places, k);
+  v = write_at (on, 6, places, v);
   lpt_onnx_set (on, 1, k);
   lpt_onnx_set (on, 2, v);
   if (lpt_onnx_wants (on, 3))
