@@ -1,7 +1,8 @@
 /* unary.c - functions of one input: Relu, Sigmoid, ...; IsFinite, IsInf, IsNaN; LogicalNot, BitwiseNot
  *
- * Real elements are computed by the kernel family's scalar row, or in f64 and rounded once to f32. Integers (shape
- * arithmetic) stay integers where the function keeps them: Abs, Negative, Relu, Sign, Clamp, rounding.
+ * Real elements are computed by the kernel family's scalar row, in one step or several, or in f64 and rounded once to
+ * f32. Integers (shape arithmetic) stay integers where the function keeps them: Abs, Negative, Relu, Sign, Clamp,
+ * rounding.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -111,6 +112,8 @@ lpt_run_unary (LptCall *call,
       y[i] = x[i] < 0 ? 0 : x[i];
   else if (lpt_unary_map (op, p, &map))
     lpt_float_scalar ()->map (map, (gsize) count, x, y);
+  else if (lpt_unary_line (op) != NULL)
+    lpt_unary_line (op) (lpt_float_scalar (), p, (gsize) count, x, y);
   else
     for (i = 0; i < count; i++)
       y[i] = (float) func (x[i], p);

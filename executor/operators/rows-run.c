@@ -88,13 +88,19 @@ run_several (const LptRowsTile *t,
 
 /* As the plain op does it. */
 static void
-run_function (const LptRun *run,
-              gsize         n,
-              const float  *x,
-              float        *out)
+run_function (const LptRun         *run,
+              const LptFloatKernel *floats,
+              gsize                 n,
+              const float          *x,
+              float                *out)
 {
   gsize i;
 
+  if (run->line != NULL)
+    {
+      run->line (floats, run->parameters, n, x, out);
+      return;
+    }
   for (i = 0; i < n; i++)
     out[i] = (float) run->function (x[i], run->parameters);
 }
@@ -187,7 +193,7 @@ run_tile (const LptRowsTile *t)
           floats->gelu (&run->gelu, n, real, out);
           break;
         case LPT_RUN_FUNCTION:
-          run_function (run, n, real, out);
+          run_function (run, floats, n, real, out);
           break;
         case LPT_RUN_REDUCE:
           run_reduce (t, form, real, out);

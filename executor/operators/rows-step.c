@@ -208,6 +208,7 @@ unary_run (const LptProgramOp *op,
       return TRUE;
     }
   run->function = lpt_unary_func (op->node->op);
+  run->line = lpt_unary_line (op->node->op);
   run->kind = lpt_unary_map (op->node->op, p, &run->map) ? LPT_RUN_MAP : LPT_RUN_FUNCTION;
 
   return run->function != NULL;

@@ -21,7 +21,7 @@ typedef enum
   LPT_RUN_SELECT,
   LPT_RUN_NOT,                       /* of truth */
   LPT_RUN_LEVELS,                    /* FakeQuantize */
-  LPT_RUN_FUNCTION,                  /* of one variable, in f64 */
+  LPT_RUN_FUNCTION,                  /* of one variable, in f64 or by steps */
   LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_GELU,
   LPT_RUN_WHOLE,                     /* integers of integers */
@@ -49,6 +49,7 @@ typedef struct
   LptFloatLevels levels;
   gint           by_axis;            /* levels: an interval for each place of it, before the rows; -1: one for all */
   LptUnaryFunc   function;
+  LptUnaryLine   line;               /* which does the function by kernels; NULL: there is none */
   double         parameters[LPT_UNARY_MAX_PARAMETERS];
   double         eps;
   gboolean       eps_outside, variance;

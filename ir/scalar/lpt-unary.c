@@ -10,6 +10,9 @@
 #include "ir/scalar/lpt-unary.h"
 #include "ir/scalar/lpt-unary-words.h"
 
+/* Elements that stay in the first cache between two steps. */
+#define LINE 256
+
 static inline double
 sigmoid (double x)
 {
@@ -169,4 +172,33 @@ lpt_unary_map (LptOp         op,
       }
 
   return FALSE;
+}
+
+/* x Sigmoid (beta x) */
+static void
+swish_line (const LptFloatKernel *kernel,
+            const double         *p,
+            size_t                n,
+            const float          *x,
+            float                *y)
+{
+  const float beta = (float) p[0];
+  float share[LINE];
+  size_t i, part;
+
+  for (; n > 0; n -= part, x += part, y += part)
+    {
+      part = MIN (n, LINE);
+      for (i = 0; i < part; i++)
+        share[i] = beta * x[i];
+      kernel->map (LPT_MAP_SIGMOID, part, share, share);
+      for (i = 0; i < part; i++)
+        y[i] = x[i] * share[i];
+    }
+}
+
+LptUnaryLine
+lpt_unary_line (LptOp op)
+{
+  return op == LPT_OP_SWISH ? swish_line : NULL;
 }

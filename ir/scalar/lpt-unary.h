@@ -27,3 +27,9 @@ gboolean     lpt_unary_i64  (LptOp op, gint64 x, gint64 *y);
 guint        lpt_unary_n_parameters (LptOp op);
 /* The function of the kernel family that computes @op on f32; FALSE where lpt_unary_func () does, in f64. */
 gboolean     lpt_unary_map  (LptOp op, const double *p, LptFloatMap *map);
+
+/* @n elements by several steps of @kernel, in f32; @y may be @x. */
+typedef void (*LptUnaryLine) (const LptFloatKernel *kernel, const double *p, size_t n, const float *x, float *y);
+
+/* What does that for @op where lpt_unary_map () is FALSE; NULL: nothing. */
+LptUnaryLine lpt_unary_line (LptOp op);

@@ -76,6 +76,9 @@ static const ExecCase cases[] =
     "%w = Swish(%x) : f32[3]\n%m = Mish(%x) : f32[3]\nResult(%e)\nResult(%s)\nResult(%p)\nResult(%w)\nResult(%m)\n",
     "-1.26424112, 0, 1; 0.26894142, 0.5, 0.73105858; 0.31326169, 0.69314718, 1.31326169; "
     "-0.26894142, 0, 0.73105858; -0.30340147, 0, 0.86509839", 1e-6 },
+  { "swish",               /* 1 / (1 + e^-2) = 0.88079708 */
+    "%x = Const {-1, 0, 1, 300} : f32[4]\n%b = Const {2} : f32[]\n%w = Swish(%x, %b) : f32[4]\nResult(%w)\n",
+    "-0.11920292, 0, 0.88079708, 300", 1e-6 },
   { "gelu",                /* Phi (1) = 0.841344746 */
     "%x = Const {-1, 1} : f32[2]\n%a = Gelu(%x) : f32[2]\n%b = Gelu(%x) {approximation_mode=tanh} : f32[2]\n"
     "Result(%a)\nResult(%b)\n",
