@@ -180,7 +180,8 @@ transpose_eight (const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
   __m256 a[4], b[4];
 
   for (size_t i = 0; i < 4; i++)
-    a[i] = _mm256_insertf128_ps (_mm256_castps128_ps256 (load_words (in + i * ldi)), load_words (in + (i + 4) * ldi), 1);
+    a[i] = _mm256_insertf128_ps (_mm256_castps128_ps256 (load_words (in + i * ldi)), load_words (in + (i + 4) * ldi),
+                                 1);
   b[0] = _mm256_unpacklo_ps (a[0], a[1]);
   b[1] = _mm256_unpackhi_ps (a[0], a[1]);
   b[2] = _mm256_unpacklo_ps (a[2], a[3]);
