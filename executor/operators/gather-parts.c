@@ -132,7 +132,7 @@ lpt_prepare_gather_parts (LptProgram   *program G_GNUC_UNUSED,
   if (tensor == NULL || lpt_tensor_count (tensor) != 1 || op->in[1]->kind == LPT_STORAGE_CONST ||
       (op->in[1]->array.dtype != LPT_DTYPE_I64 && op->in[1]->array.dtype != LPT_DTYPE_I32) ||
       !lpt_axis_normalize (lpt_tensor_get_i64 (tensor, 0), x->rank, &axis) || batch < 0 || batch > axis ||
-      batch > i->rank || !lpt_shape_is_static (i))
+      batch > i->rank || !lpt_shape_is_static (i) || lpt_program_count (op->out[0]) == 0)
     return FALSE;
   concat = concat_before (op, axis);
   if (concat == NULL || !lpt_indices_are_below (op->in[1], x->dims[axis]))
