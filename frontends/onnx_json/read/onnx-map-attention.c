@@ -1,6 +1,6 @@
 /* onnx-map-attention.c - ONNX Attention and RotaryEmbedding, spelled out
  *
- *     Y = softmax (cap (sqrt (s) Q * (sqrt (s) K)^T) + bias) V
+ *     Y = softmax (cap (s Q K^T) + bias) V
  *
  * bias joins the mask, the causal triangle and the padding of K and V; a row that
  * is masked as a whole gives 0. With fewer K and V heads than Q heads each is
@@ -95,6 +95,21 @@ softmax (LptOnnxNode *on,
                         lpt_onnx_like (on, y, 0), y);
 }
 
+/* Q bears a scale that makes it smaller alone: K may be a long cache. */
+static LptValue *
+scaled_product (LptOnnxNode *on,
+                LptValue    *q,
+                LptValue    *k,
+                double       scale)
+{
+  const double share = scale > 1 ? sqrt (scale) : scale;
+
+  q = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, q, lpt_onnx_like (on, q, share));
+  if (scale > 1)
+    k = lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, k, lpt_onnx_like (on, k, share));
+  return lpt_onnx_product (on, q, k, TRUE);
+}
+
 void
 lpt_onnx_map_attention (LptOnnxNode *on)
 {
@@ -137,8 +152,7 @@ lpt_onnx_map_attention (LptOnnxNode *on)
 
   k = lpt_onnx_repeat_heads (on, k, times);
   v = lpt_onnx_repeat_heads (on, v, times);
-  stages[0] = lpt_onnx_product (on, lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, q, lpt_onnx_like (on, q, sqrt (scale))),
-                                lpt_onnx_emit (on, LPT_OP_MULTIPLY, 2, k, lpt_onnx_like (on, k, sqrt (scale))), TRUE);
+  stages[0] = scaled_product (on, q, k, scale);
   stages[1] = stages[0];
   if (softcap != 0)
     {
