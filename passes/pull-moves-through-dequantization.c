@@ -15,8 +15,8 @@
  *   - parts of a Concat have codes of different types, or are not all weights;
  *   - Pad adds other numbers than 0, or pads the data of a FakeQuantize: 0 may be no level of it;
  *   - the weights would be more than 16 times as large as they are, and more than 1 MiB;
- *   - a Reshape joins blocks of weights with what they are blocks of: there would be a number for each weight, and the
- *     rules of such products see through the Reshape.
+ *   - a Reshape joins blocks of weights with what they are blocks of, and no Slice or the like follows: there would be
+ *     a number for each weight, and the rules of such products see through the Reshape.
  *
  * A Reshape that a GroupConvolution reads makes its groups, and the weights code sees through it.
  *
@@ -420,12 +420,27 @@ find_parts (LptRewriter *rw,
   return TRUE;
 }
 
+/* Does another move follow, which the rules of products do not see through: a Slice that cuts off what fills blocks? */
+static gboolean
+is_moved_on (const LptNode *reshape)
+{
+  for (guint i = 0; i < lpt_value_n_uses (&reshape->out[0]); i++)
+    {
+      LptNode *user = lpt_value_use (&reshape->out[0], i)->node;
+
+      if (user->n_in > 0 && user->n_out > 0 && lpt_node_in (user, 0) == &reshape->out[0] && moves (user) &&
+          user->op != LPT_OP_TRANSPOSE && user->op != LPT_OP_RESHAPE)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 keeps_numbers (LptRewriter   *rw,
                LptNode       *node,
                const Weights *parts)
 {
-  for (guint k = FIRST; k < N_NUMBERS && node->op == LPT_OP_RESHAPE; k++)
+  for (guint k = FIRST; k < N_NUMBERS && node->op == LPT_OP_RESHAPE && !is_moved_on (node); k++)
     if (multiplies_numbers (node, parts, k))
       return lpt_rewriter_decline (rw, node, "each weight would have a number of its own");
   return TRUE;
