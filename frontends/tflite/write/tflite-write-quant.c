@@ -193,11 +193,36 @@ interval_rises (LptTflWriter *w)
   return TRUE;
 }
 
+/* One interval of steps that zero is one of, for the data and the result: round (clamp (x) / step) step, where zeros
+ * stay zeros. A logarithm of a sum and a little more would be one of a negative number otherwise. */
+static gboolean
+spell_steps (LptTflWriter *w, LptTflLayout layout, gint64 levels)
+{
+  double end[4] = { 0 };
+  for (guint i = 0; i < 4; i++)
+    if (!number_in (w, i + 1, &end[i]))
+      return FALSE;
+  const double step = (end[1] - end[0]) / ((double) levels - 1), zero = end[0] / step;
+  if (end[0] != end[2] || end[1] != end[3] || !(step > 1e-30) || !isfinite (zero) || fabs (zero - round (zero)) > 1e-3
+      || fabs (zero) > 1 << 20 || levels > 1 << 16 || lpt_node_in (w->node, 0)->shape.rank > 4)
+    return FALSE;
+  gint x = lpt_tfl_w_in (w, 0, layout), size = lpt_tfl_w_f32 (w, "size", step);
+  if (w->error != NULL)
+    return TRUE;
+  gint v = binary (w, TFL_MAXIMUM, x, x, lpt_tfl_w_f32 (w, "low", end[0]));
+  v = binary (w, TFL_MINIMUM, x, v, lpt_tfl_w_f32 (w, "high", end[1]));
+  v = binary (w, TFL_DIV, x, v, size);
+  v = lpt_tfl_w_step (w, TFL_ROUND, "rounded", x, 1, &v);
+  gint out = lpt_tfl_w_out (w, 0, layout, 1);
+  lpt_tfl_w_op (w, TFL_MUL, 2, (gint[]) { v, size }, out);
+  return TRUE;
+}
+
 /* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low */
 static void
 spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
-  if (!interval_rises (w))
+  if (!interval_rises (w) || spell_steps (w, layout, levels))
     return;
   gint rank = lpt_node_in (w->node, 0)->shape.rank, x = lpt_tfl_w_in (w, 0, layout), ends[4];
   const LptShape row = lpt_shape_make (1, (gint64[]) { -1 });
