@@ -6,24 +6,10 @@
 #include <glib.h>
 
 #include "executor/operators/phases.h"
+#include "ir/scalar/lpt-loop.h"
 
 /* Each has weights and parameters of its own. */
 #define MAX_PHASES 256
-
-static gint64
-common_divisor (gint64 a,
-                gint64 b)
-{
-  while (b != 0)
-    {
-      gint64 rest = a % b;
-
-      a = b;
-      b = rest;
-    }
-
-  return a;
-}
 
 /* Kernel elements of the phase that begins at @phase->first; one that reads padding alone where there are none. */
 static void
@@ -35,7 +21,7 @@ find_taps (LptPhase        *phase,
   const gint64 from = phase->first + v->pad[axis], dilation = v->dilation[axis], kernel = v->kernel[axis];
   gint64 tap = 0;
 
-  phase->every = stride / common_divisor (stride, dilation);
+  phase->every = stride / lpt_common_divisor (stride, dilation);
   phase->back = phase->every * dilation / stride;
   while (tap < kernel && tap < phase->every && (from - tap * dilation) % stride != 0)
     tap++;

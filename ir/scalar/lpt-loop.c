@@ -169,6 +169,21 @@ lpt_index_next (gint          rank,
 }
 
 gint64
+lpt_common_divisor (gint64 a,
+         gint64 b)
+{
+  while (b != 0)
+    {
+      const gint64 rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+
+  return a;
+}
+
+gint64
 lpt_dims_product (const LptShape *shape,
                   gint            from,
                   gint            to)

@@ -45,21 +45,6 @@ lpt_code_numbers_differ (const LptCodeNumbers *all,
 }
 
 gint64
-lpt_common_divisor (gint64 a,
-         gint64 b)
-{
-  while (b != 0)
-    {
-      const gint64 rest = a % b;
-
-      a = b;
-      b = rest;
-    }
-
-  return a;
-}
-
-gint64
 lpt_code_numbers_period (const LptCodeNumbers *a,
                const LptCodeNumbers *b)
 {

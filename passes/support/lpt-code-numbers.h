@@ -30,6 +30,4 @@ gint64   lpt_code_numbers_period (const LptCodeNumbers *a, const LptCodeNumbers 
 /* The same said by @n numbers for @run codes each. FALSE: no memory. */
 gboolean lpt_code_numbers_refine (LptCodeNumbers *a, gint64 n, gint64 run);
 
-gint64   lpt_common_divisor      (gint64 a, gint64 b);
-
 #endif
