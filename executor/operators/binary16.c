@@ -12,7 +12,7 @@
 
 #include "eval/integer/lpt-int-elementwise.h"
 #include "executor/operators/codes16.h"
-#include "ir/scalar/lpt-loop.h"
+#include "executor/operators/words.h"
 
 #define PIECE LPT_CODES16_BLOCK
 
@@ -178,23 +178,6 @@ extreme_rule (const LptProgramOp *op,
 /* --- preparing --- */
 
 static gboolean
-broadcast (const LptProgramOp *op,
-           LptLoop            *loop)
-{
-  const LptShape *shape = &op->out[0]->array.shape;
-  gint64 strides[3][LPT_MAX_RANK];
-  guint k;
-
-  for (k = 0; k < 2; k++)
-    if (!lpt_broadcast_check (&op->in[k]->array.shape, shape, strides[k], NULL))
-      return FALSE;
-  lpt_shape_strides (shape, strides[2]);
-  lpt_loop_init (loop, shape, 3, strides);
-
-  return loop->step[0] <= 1 && loop->step[1] <= 1;
-}
-
-static gboolean
 prepare (LptProgram   *program,
          LptProgramOp *op,
          Kind          kind,
@@ -208,7 +191,7 @@ prepare (LptProgram   *program,
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
   if (!lpt_codes16_of (op->out[0], &b.out))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
-  if (!broadcast (op, &b.loop))
+  if (!lpt_operands_loop (op, 2, &b.loop))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (!rule (op, &b))
     return lpt_refuse (op, LPT_REMARK_ROUNDING);

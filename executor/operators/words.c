@@ -230,20 +230,21 @@ lpt_whole_of (LptOp           op,
     }
 }
 
-static gboolean
-broadcast (const LptProgramOp *op,
-           LptLoop            *loop)
+gboolean
+lpt_operands_loop (const LptProgramOp *op,
+                   guint               n,
+                   LptLoop            *loop)
 {
   const LptShape *shape = &op->out[0]->array.shape;
   gint64 strides[OPERANDS + 1][LPT_MAX_RANK];
   guint k;
 
-  for (k = 0; k < op->n_in; k++)
+  for (k = 0; k < n; k++)
     if (!lpt_broadcast_check (&op->in[k]->array.shape, shape, strides[k], NULL))
       return FALSE;
-  lpt_shape_strides (shape, strides[k]);
-  lpt_loop_init (loop, shape, op->n_in + 1, strides);
-  for (k = 0; k < op->n_in; k++)
+  lpt_shape_strides (shape, strides[n]);
+  lpt_loop_init (loop, shape, n + 1, strides);
+  for (k = 0; k < n; k++)
     if (loop->step[k] > 1)
       return FALSE;
 
@@ -302,7 +303,7 @@ lpt_prepare_words (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if ((op->node->info->flags & LPT_OP_F_DIVISOR) != 0 && !divides (op->in[1]))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  if (op->node->op == LPT_OP_PRELU || !broadcast (op, &w.loop))
+  if (op->node->op == LPT_OP_PRELU || !lpt_operands_loop (op, op->n_in, &w.loop))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
 
   for (k = 0; k < op->n_in; k++)
