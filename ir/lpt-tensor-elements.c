@@ -356,27 +356,11 @@ lpt_tensor_to_f32 (const LptTensor  *tensor,
                    GError          **error)
 {
   float *values = alloc_elements (tensor, sizeof *values, error);
-  double numbers[PIECE];
-  gint64 i, k, n;
 
-  if (values == NULL)
-    return NULL;
-  if (tensor->dtype == LPT_DTYPE_F32)
+  if (values != NULL && tensor->dtype == LPT_DTYPE_F32)
     memcpy (values, tensor->data, tensor->size);
-  else if (tensor->dtype == LPT_DTYPE_I8)
-    for (i = 0; i < tensor->count; i++)
-      values[i] = (gint8) tensor->data[i];
-  else if (tensor->dtype == LPT_DTYPE_U8)
-    for (i = 0; i < tensor->count; i++)
-      values[i] = tensor->data[i];
-  else
-    for (i = 0; i < tensor->count; i += PIECE)
-      {
-        n = MIN (PIECE, tensor->count - i);
-        get_f64s (tensor, i, n, numbers);
-        for (k = 0; k < n; k++)
-          values[i + k] = (float) numbers[k];
-      }
+  else if (values != NULL)
+    lpt_tensor_write_as (tensor, LPT_DTYPE_F32, values);
 
   return values;
 }
