@@ -16,6 +16,7 @@
 #include "ir/lpt-quant-plain.h"
 
 #include <math.h>
+#include <string.h>
 
 static LptTflLayout
 layout_of (LptTflWriter *w)
@@ -193,17 +194,31 @@ interval_rises (LptTflWriter *w)
   return TRUE;
 }
 
+/* One interval @end for the data and the result, in steps of *@step. */
+static gboolean
+read_interval (LptTflWriter *w, gint64 levels, double end[2], double *step)
+{
+  double bounds[4] = { 0 };
+  for (guint i = 0; i < 4; i++)
+    if (!number_in (w, i + 1, &bounds[i]))
+      return FALSE;
+  if (bounds[0] != bounds[2] || bounds[1] != bounds[3] || !(bounds[0] < bounds[1]))
+    return FALSE;
+  memcpy (end, bounds, 2 * sizeof *end);
+  *step = (end[1] - end[0]) / ((double) levels - 1);
+  return TRUE;
+}
+
 /* One interval of steps that zero is one of, for the data and the result: round (clamp (x) / step) step, where zeros
  * stay zeros. A logarithm of a sum and a little more would be one of a negative number otherwise. */
 static gboolean
 spell_steps (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
-  double end[4] = { 0 };
-  for (guint i = 0; i < 4; i++)
-    if (!number_in (w, i + 1, &end[i]))
-      return FALSE;
-  const double step = (end[1] - end[0]) / ((double) levels - 1), zero = end[0] / step;
-  if (end[0] != end[2] || end[1] != end[3] || !(step > 1e-30) || !isfinite (zero) || fabs (zero - round (zero)) > 1e-3
+  double end[2], step;
+  if (!read_interval (w, levels, end, &step))
+    return FALSE;
+  const double zero = end[0] / step;
+  if (!(step > 1e-30) || !isfinite (zero) || fabs (zero - round (zero)) > 1e-3
       || fabs (zero) > 1 << 20 || levels > 1 << 16 || lpt_node_in (w->node, 0)->shape.rank > 4)
     return FALSE;
   gint x = lpt_tfl_w_in (w, 0, layout), size = lpt_tfl_w_f32 (w, "size", step);
@@ -259,18 +274,15 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
 {
   gint64 levels = LPT_ATTRS (w->node, LptFakeQuantizeAttrs)->levels;
   LptTflLayout layout = layout_of (w);
-  double bounds[4] = { 0 };
+  double end[2], scale;
   w->real = TRUE;
   if (!lpt_shape_compatible (&lpt_node_in (w->node, 0)->shape, &lpt_node_out (w->node)->shape))
     {
       lpt_tfl_w_fail (w, "intervals that make the data larger");
       return;
     }
-  gboolean ok = levels == 256;
-  for (guint i = 0; i < 4; i++)
-    ok = ok && number_in (w, i + 1, &bounds[i]);
-  ok = ok && bounds[0] == bounds[2] && bounds[1] == bounds[3] && bounds[0] < bounds[1];
-  double scale = ok ? (bounds[1] - bounds[0]) / 255 : 1, zero = ok ? -128 - bounds[0] / scale : 0;
+  const gboolean ok = levels == 256 && read_interval (w, levels, end, &scale);
+  const double zero = ok ? -128 - end[0] / scale : 0;
   if (!ok || fabs (zero - round (zero)) > 1e-3 || round (zero) < -128 || round (zero) > 127)
     {
       spell_fake_quantize (w, lpt_tfl_w_layout (w), levels);
