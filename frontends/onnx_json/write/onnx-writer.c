@@ -4,6 +4,8 @@
  */
 
 #include "frontends/onnx_json/write/onnx-writer.h"
+
+#include "ir/lpt-attention.h"
 #include "ir/lpt-memory.h"
 #include "passes/lower/raise-rounded.h"
 #include <lpt/lpt-out-file.h>
@@ -334,13 +336,14 @@ lpt_onnx_serialise (LptGraph         *graph,
                     LptOnnxSaveFlags  flags,
                     GError          **error)
 {
-  const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE);
+  const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
+                           lpt_graph_has_attention (graph);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
-  if (spelled != NULL && !lpt_graph_raise_rounded (spelled, error))
+  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !lpt_graph_spell_attention (spelled, error)))
     return NULL;
   if (spelled != NULL)
     lpt_onnx_w_bare_sums (spelled, TRUE);
