@@ -138,6 +138,7 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
   digest_add (d, options, strlen (options));
   const char *signature = cmd_limits_signature ();
   digest_add (d, signature != NULL ? signature : "", signature != NULL ? strlen (signature) + 1 : 0);
+  digest_add (d, cmd_limits_stateless () ? "stateless" : "", cmd_limits_stateless () ? 9 : 0);
   if (!is_complete (model, weights) || !digest_file (d, "/proc/self/exe") || !digest_file (d, model))
     return FALSE;
   if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (d, weights))

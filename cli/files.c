@@ -30,6 +30,12 @@ cmd_load (const char *path, GError **error)
       cmd_note ("%s: %s", path, remark);
       g_hash_table_remove (graph->meta, LPT_META_REMARK);
     }
+  if (graph != NULL && cmd_limits_stateless () && !lpt_graph_make_stateless (graph, error))
+    {
+      g_prefix_error (error, "%s: --stateless: ", path);
+      lpt_graph_free (graph);
+      return NULL;
+    }
   return graph;
 }
 

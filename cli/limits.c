@@ -1,4 +1,4 @@
-/* limits.c - --max-memory, --max-trips, --allow-paths, --weights, --signature
+/* limits.c - --max-memory, --max-trips, --allow-paths, --weights, --signature, --stateless
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,7 +20,7 @@ static struct
   LptLimits *limits;
   char     **weights;
   char      *signature;
-  gboolean   allow_paths;
+  gboolean   allow_paths, stateless;
 } given;
 
 static LptLimits *
@@ -69,6 +69,7 @@ cmd_limits_entries (void)
   static const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &given.weights, "Weights of an OpenVINO IR under another name than the .xml's", "FILE" },
     { "signature", 0, 0, G_OPTION_ARG_STRING, &given.signature, "Entry point of a TensorFlow Lite model (default: its first subgraph)", "KEY" },
+    { "stateless", 0, 0, G_OPTION_ARG_NONE, &given.stateless, "Variables become inputs and outputs", NULL },
     { "allow-paths", 0, 0, G_OPTION_ARG_NONE, &given.allow_paths, "Files that the model names may lie outside of its folder", NULL },
     { "max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_max_memory, "Most memory for tensors and weights (default: half of the machine; 0 = any)", "SIZE" },
     { "max-trips", 0, 0, G_OPTION_ARG_CALLBACK, on_max_trips, "Most trips of all loops of a run together (default 100000000)", "N" },
@@ -101,6 +102,12 @@ const char *
 cmd_limits_signature (void)
 {
   return given.signature;
+}
+
+gboolean
+cmd_limits_stateless (void)
+{
+  return given.stateless;
 }
 
 /* --- files that shrink ------------------------------------------------------ */

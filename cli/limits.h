@@ -20,6 +20,8 @@ gboolean            cmd_limits_exceed  (double bytes);
 char              **cmd_limits_weights (void);
 /* The key of --signature; NULL = none. */
 const char         *cmd_limits_signature (void);
+/* Is --stateless given? */
+gboolean            cmd_limits_stateless (void);
 
 /* A mapped file that becomes shorter while it is read ends the process with a message, exit code 1; what it was writing
  * goes. */

@@ -235,6 +235,8 @@ LPT_EXPORT GPtrArray *lpt_graph_order_from_results (LptGraph *graph, GError **er
 LPT_EXPORT guint      lpt_graph_sweep    (LptGraph *graph);
 /* Cuts the graph at a value: its Results become one Result of @names each (lpt_graph_find_value()). */
 LPT_EXPORT gboolean   lpt_graph_cut      (LptGraph *graph, const char *const *names, GError **error);
+/* Variables become inputs and outputs: their names and what is refused are in ir/lpt-stateless.c. */
+LPT_EXPORT gboolean   lpt_graph_make_stateless (LptGraph *graph, GError **error);
 
 /* --- inference and validation ---------------------------------------------- */
 

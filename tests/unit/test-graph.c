@@ -7,6 +7,7 @@
 
 #include <lpt/lpt.h>
 #include <lpt/lpt-pass.h>
+#include <lpt/lpt-text.h>
 
 static LptNode *
 parameter (LptGraph   *graph,
@@ -157,6 +158,62 @@ test_cut (void)
   g_assert_null (lpt_graph_find (graph, "b"));
 }
 
+/* The text of a graph whose variables have become inputs and outputs, or what is said. */
+static char *
+stateless (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "text", &error);
+
+  g_assert_no_error (error);
+  if (!lpt_graph_make_stateless (graph, &error))
+    return g_strdup (error->message);
+
+  return lpt_graph_to_text (graph, 0);
+}
+
+static void
+test_stateless (void)
+{
+  /* Read twice, assigned; named for both ends; assigned alone; never assigned. */
+  g_autofree char *text = stateless ("%x = Parameter : f32[?,2]\n"
+                                     "%zero = Const {0} : f32[]\n"
+                                     "%length = Const {0, 2} : i64[2]\n"
+                                     "%first = Broadcast(%zero, %length) {mode=numpy}\n"
+                                     "%a = ReadValue@6(%first) {variable_id=\"h\", variable_type=f32, "
+                                     "variable_shape=[?,2]}\n"
+                                     "%b = ReadValue@6(%first) {variable_id=\"h\", variable_type=f32, "
+                                     "variable_shape=[?,2]}\n"
+                                     "%c = Concat(%a, %x) {axis=0}\n"
+                                     "%d = Concat(%b, %c) {axis=0}\n"
+                                     "%h = Assign@6(%c) {variable_id=\"h\"}\n"
+                                     "%p = ReadValue@6(%first) {variable_id=\"past.0.kpresent.0.k\", "
+                                     "variable_type=f32, "
+                                     "variable_shape=[?,2]}\n"
+                                     "%q = Assign@6(%p) {variable_id=\"past.0.kpresent.0.k\"}\n"
+                                     "%last = Assign@6(%x) {variable_id=\"last\"}\n"
+                                     "%never = ReadValue@6(%first) {variable_id=\"never\", variable_type=f32, "
+                                     "variable_shape=[?,2]}\n"
+                                     "%all = Concat(%d, %never) {axis=0}\n"
+                                     "Result(%all)\n");
+  g_autofree char *twice = stateless ("%x = Parameter : f32[2]\n"
+                                      "%h = Assign@6(%x) {variable_id=\"h\"}\n"
+                                      "%i = Assign@6(%x) {variable_id=\"h\"}\n"
+                                      "Result(%x)\n");
+
+  g_assert_nonnull (strstr (text, "%h = Parameter : f32[?,2]\n"));
+  g_assert_nonnull (strstr (text, "%past.0.k = Parameter : f32[?,2]\n"));
+  g_assert_nonnull (strstr (text, "%c = Concat(%h, %x) {axis=0}"));
+  g_assert_nonnull (strstr (text, "%d = Concat(%h, %c) {axis=0}"));
+  g_assert_nonnull (strstr (text, "Concat(%d, %first) {axis=0}"));
+  g_assert_nonnull (strstr (text, "Result(%c) {output=\"h/next\"}"));
+  g_assert_nonnull (strstr (text, "Result(%past.0.k) {output=\"present.0.k\"}"));
+  g_assert_nonnull (strstr (text, "Result(%x) {output=\"last/next\"}"));
+  g_assert_null (strstr (text, "ReadValue"));
+  g_assert_null (strstr (text, "Assign"));
+  g_assert_nonnull (strstr (twice, "variable \"h\" is assigned a second time"));
+}
+
 static void
 test_attributes (void)
 {
@@ -292,6 +349,7 @@ main (int argc, char **argv)
   g_test_add_func ("/graph/long-chain", test_long_chain);
   g_test_add_func ("/graph/copy", test_copy);
   g_test_add_func ("/graph/cut", test_cut);
+  g_test_add_func ("/graph/stateless", test_stateless);
   g_test_add_func ("/graph/attributes", test_attributes);
   g_test_add_func ("/graph/op-table", test_op_table);
   g_test_add_func ("/graph/boxes", test_boxes);
