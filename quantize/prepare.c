@@ -2,13 +2,13 @@
  *
  * Half floats become f32 (inputs and outputs, too), what depends on constants alone is folded, 8-bit weights beside
  * real data among it, data that a run would round to intervals of its own (DynamicFakeQuantize) is left as it is,
- * attention is products and a Softmax, and
+ * attention and Einsum are products, and
  * what scales and shifts the results of products goes into them (lpt-absorb.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "ir/lpt-attention.h"
+#include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
 #include "passes/support/lpt-absorb.h"
 #include "quantize/quantizer.h"
@@ -82,7 +82,7 @@ lpt_quantize_prepare (LptGraph *graph, GError **error)
     if (!widen_node (g_ptr_array_index (graph->nodes, i), error))
       return FALSE;
   leave_out_dynamic (graph);
-  if (!lpt_graph_infer (graph, error) || !lpt_graph_spell_attention (graph, error) || !fold_constants (graph, error))
+  if (!lpt_graph_infer (graph, error) || !lpt_graph_spell (graph, LPT_N_OPS, error) || !fold_constants (graph, error))
     return FALSE;
   return lpt_absorb (graph, LPT_ABSORB_ALL, error) && lpt_graph_infer (graph, error) && lpt_memory_check (mark, error);
 }

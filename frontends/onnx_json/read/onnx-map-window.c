@@ -549,3 +549,20 @@ lpt_onnx_map_global_lp_pool (LptOnnxNode *on)
   y = lpt_onnx_reduce (on, LPT_OP_REDUCE_SUM, y, spatial_axes (on, x), TRUE);
   lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_POWER, 2, y, lpt_onnx_like (on, x, 1 / p)));
 }
+
+void
+lpt_onnx_map_einsum (LptOnnxNode *on)
+{
+  const guint n = MAX (on->n_in, 1);
+  g_autofree LptValue **in = g_new0 (LptValue *, n);
+  LptEinsumAttrs *attrs;
+  LptNode *node;
+
+  for (guint i = 0; i < n; i++)
+    in[i] = lpt_onnx_in (on, i);
+  node = lpt_onnx_add_list (on, LPT_OP_EINSUM, 1, n, in);
+  attrs = LPT_ATTRS (node, LptEinsumAttrs);
+  g_free (attrs->equation);
+  attrs->equation = g_strdup (lpt_onnx_string (on, "equation", ""));
+  lpt_onnx_set (on, 0, lpt_onnx_done (on, node));
+}

@@ -5,7 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-writer.h"
 
-#include "ir/lpt-attention.h"
+#include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
 #include "passes/lower/raise-rounded.h"
 #include <lpt/lpt-out-file.h>
@@ -337,13 +337,14 @@ lpt_onnx_serialise (LptGraph         *graph,
                     GError          **error)
 {
   const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
-                           lpt_graph_has_attention (graph);
+                           lpt_graph_has_op (graph, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
-  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !lpt_graph_spell_attention (spelled, error)))
+  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) ||
+                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, error)))
     return NULL;
   if (spelled != NULL)
     lpt_onnx_w_bare_sums (spelled, TRUE);

@@ -1,9 +1,8 @@
 /* tflite-expand-product.c - products and windows that TensorFlow Lite has in parts
  *
- *     MatMul                     vectors as matrices of one row or column; plain sums of codes: tflite-expand-sums.c
- *     ScaledDotProductAttention  softmax (Q K^T scale + mask) V
- *     MaxPool, AvgPool           over three axes: over the last two, then over the first
- *     DepthToSpace               the depth before the blocks: Transpose
+ *     MatMul            vectors as matrices of one row or column; plain sums of codes: tflite-expand-sums.c
+ *     MaxPool, AvgPool  over three axes: over the last two, then over the first
+ *     DepthToSpace      the depth before the blocks: Transpose
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,42 +54,6 @@ lpt_tfl_expand_matmul (LptTflExpand *x)
   if (column)
     axes[n++] = rank - 1;
   lpt_tfl_x_set (x, 0, EMIT2 (SQUEEZE, whole, lpt_tfl_x_i64 (x, (guint) n, axes)));
-}
-
-/* 0 where key j may be seen by query i, j <= i, else as good as -infinity. */
-static LptValue *
-causal_mask (LptTflExpand *x, gint64 queries, gint64 keys)
-{
-  LptShape shape = lpt_shape_make (2, (gint64[]) { queries, keys });
-  LptTensor *mask = lpt_tensor_new (LPT_DTYPE_F32, &shape, &x->error);
-  for (gint64 i = 0; mask != NULL && i < queries * keys; i++)
-    ((float *) lpt_tensor_writable (mask))[i] = i % keys <= i / keys ? 0 : -3e38f;
-  return lpt_tfl_x_tensor (x, mask);
-}
-
-void
-lpt_tfl_expand_attention (LptTflExpand *x)
-{
-  LptValue *q = lpt_tfl_x_in (x, 0), *k = lpt_tfl_x_in (x, 1), *v = lpt_tfl_x_in (x, 2), *mask = lpt_tfl_x_in (x, 3);
-  gboolean causal = LPT_ATTRS (x->node, LptAttentionAttrs)->causal;
-  gint rank = q->shape.rank;
-  if (rank < 2 || k->shape.rank < 2 || q->shape.dims[rank - 1] < 1)
-    return;
-  gint64 queries = q->shape.dims[rank - 2], keys = k->shape.dims[k->shape.rank - 2];
-  LptValue *scale = lpt_tfl_x_in (x, 4) != NULL ? lpt_tfl_x_in (x, 4)
-                                                : lpt_tfl_x_like (x, q, 1 / sqrt ((double) q->shape.dims[rank - 1]));
-  if (causal && (queries < 1 || keys < 1))
-    return;
-  LptValue *scores = EMIT2 (MULTIPLY, lpt_tfl_x_matmul (x, q, k, TRUE), scale);
-  if (causal)
-    scores = EMIT2 (ADD, scores, causal_mask (x, queries, keys));
-  else if (mask != NULL && mask->dtype == LPT_DTYPE_BOOL)
-    scores = lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, mask, scores, lpt_tfl_x_like (x, scores, -3e38));
-  else if (mask != NULL)
-    scores = EMIT2 (ADD, scores, mask);
-  LptNode *node = lpt_tfl_x_add (x, LPT_OP_SOFTMAX, 1, 1, &scores);
-  LPT_ATTRS (node, LptSoftMaxAttrs)->axis = scores->shape.rank - 1;
-  lpt_tfl_x_set (x, 0, lpt_tfl_x_matmul (x, lpt_tfl_x_done (x, node), v, FALSE));
 }
 
 /* --- windows ---------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include "frontends/tflite/tflite-origin.h"
 #include "frontends/tflite/tflite-type-bits.h"
 #include "frontends/tflite/write/tflite-expand.h"
+#include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
@@ -320,8 +321,9 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
-  if (!lpt_graph_raise_rounded (copy, error) || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error)
-      || !lpt_tfl_w_expand (copy, error) || !lpt_tfl_w_fold (copy, error))
+  if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, error)
+      || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
+      || !lpt_tfl_w_fold (copy, error))
     return NULL;
   w.graphs = g_ptr_array_new_with_free_func (free_graph);
   w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
