@@ -28,36 +28,13 @@ debug_args_clear (DebugArgs *args)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DebugArgs, debug_args_clear)
 
-static void
-on_progress (const char *what, guint64 done, guint64 total, gpointer data)
-{
-  progress (what, done, total);
-}
-
-static LptGraph *
-load (const char *path, const DebugArgs *args, int *code)
-{
-  GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  progress_end ();
-  if (graph == NULL)
-    {
-      *code = cmd_fail (error);
-      return NULL;
-    }
-  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code)
-             ? g_steal_pointer (&graph)
-             : NULL;
-}
-
 static int
 debug (const DebugArgs *args, char **paths, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) model = load (paths[0], args, &code),
-                       real = model != NULL && n == 2 ? load (paths[1], args, &code) : NULL;
+  g_autoptr (LptGraph) model = cmd_load_prepared (paths[0], &args->pipeline, &code),
+                       real = model != NULL && n == 2 ? cmd_load_prepared (paths[1], &args->pipeline, &code) : NULL;
   if (model == NULL || (n == 2 && real == NULL))
     return code;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
@@ -67,7 +44,7 @@ debug (const DebugArgs *args, char **paths, guint n)
   if (data == NULL)
     return code;
   const LptDebugOptions options = { .config = config, .judged = (guint) args->judged, .remedies = (guint) args->remedies, .threads = (guint) args->threads, .timed = !args->untimed,
-                                    .progress = on_progress };
+                                    .progress = progress_report };
   g_autoptr (LptDebug) result = lpt_debug_run (model, real, data, &options, &error);
   progress_end ();
   if (result == NULL)

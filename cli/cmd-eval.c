@@ -33,12 +33,6 @@ eval_args_clear (EvalArgs *args)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (EvalArgs, eval_args_clear)
 
-static void
-on_progress (const char *what, guint64 done, guint64 total, gpointer data)
-{
-  progress (what, done, total);
-}
-
 /* --- what is printed --------------------------------------------------------------- */
 
 static void
@@ -168,17 +162,8 @@ warn_of_chance (const LptEvaluation *e, LptData *labels, char **models)
 static LptGraph *
 load (const char *path, const EvalArgs *args, LptGraph **source, int *code)
 {
-  GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  progress_end ();
+  g_autoptr (LptGraph) graph = cmd_load_prepared (path, &args->form.pipeline, code);
   if (graph == NULL)
-    {
-      *code = cmd_fail (error);
-      return NULL;
-    }
-  const CmdPipelineArgs *p = &args->form.pipeline;
-  if (!cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, code))
     return NULL;
   *source = lpt_graph_copy (graph);
   return cmd_make_runnable (graph, path, &args->form, FALSE, code) ? g_steal_pointer (&graph) : NULL;
@@ -203,7 +188,7 @@ evaluate (const EvalArgs *args, char **models, guint n)
   cmd_data_warn (source, data);
   g_auto (GStrv) metrics = args->metric != NULL ? g_strsplit (args->metric, ",", -1) : NULL;
   LptEvalOptions options = {
-    labels, args->offset, (const char *const *) metrics, (guint) args->threads, on_progress, NULL,
+    labels, args->offset, (const char *const *) metrics, (guint) args->threads, progress_report, NULL,
     (LptGraph *const[]) { source, second_source }
   };
   g_autoptr (LptEvaluation) e = lpt_evaluate ((LptGraph *const[]) { first, second }, n, data, &options, &error);

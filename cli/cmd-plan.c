@@ -68,13 +68,8 @@ cmd_plan (int argc, char **argv)
   if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
     return code;
   GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
-  progress_end ();
+  g_autoptr (LptGraph) graph = cmd_load_prepared (argv[1], &args.form.pipeline, &code);
   if (graph == NULL)
-    return cmd_fail (error);
-  if (!cmd_prepare_graph (graph, args.form.pipeline.shapes, args.form.pipeline.outputs, args.form.pipeline.requant,
-                          &code))
     return code;
   g_autofree LptShape *shapes = input_shapes (graph);
   if (!cmd_make_runnable (graph, argv[1], &args.form, args.reference, &code))

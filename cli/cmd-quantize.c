@@ -54,12 +54,6 @@ quantize_args_clear (QuantizeArgs *args)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (QuantizeArgs, quantize_args_clear)
 
-static void
-on_progress (const char *what, guint64 done, guint64 total, gpointer data)
-{
-  progress (what, done, total);
-}
-
 /* --- options ----------------------------------------------------------------------------- */
 
 /* --enable and --disable: repairs. */
@@ -164,7 +158,7 @@ read_options (const QuantizeArgs *args, LptQuantizeOptions *options, int *code)
       return FALSE;
     }
   options->threads = (guint) args->threads;
-  options->progress = on_progress;
+  options->progress = progress_report;
   options->unchecked = args->unchecked;
   options->two_pass = args->two_pass;
   options->stats_in = args->stats_in;

@@ -36,12 +36,6 @@ report_args_clear (ReportArgs *args)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ReportArgs, report_args_clear)
 
-static void
-on_progress (const char *what, guint64 done, guint64 total, gpointer data)
-{
-  progress (what, done, total);
-}
-
 /* Bytes of a model's files. */
 static guint64
 size_of (const char *path)
@@ -52,23 +46,6 @@ size_of (const char *path)
   if (size > 0 && weights != NULL && g_stat (weights, &file) == 0)
     size += (guint64) file.st_size;
   return size;
-}
-
-static LptGraph *
-load (const char *path, const ReportArgs *args, int *code)
-{
-  GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  progress_end ();
-  if (graph == NULL)
-    {
-      *code = cmd_fail (error);
-      return NULL;
-    }
-  return cmd_prepare_graph (graph, args->pipeline.shapes, args->pipeline.outputs, args->pipeline.requant, code)
-             ? g_steal_pointer (&graph)
-             : NULL;
 }
 
 /* The text of a profile; NULL without an error where @path is NULL. */
@@ -110,7 +87,7 @@ make_page (const ReportArgs *args, const char *path, const char *original_path, 
     .original_title = original_path != NULL ? name_of (original_path) : NULL,
     .against_title = args->against != NULL ? name_of (args->against) : NULL, .original = original, .against = against, .data = data, .labels = labels,
     .label_offset = args->offset, .threads = (guint) args->threads, .profile = profile, .original_profile = original_profile, .file_size = size_of (path),
-    .original_size = original_path != NULL ? size_of (original_path) : 0, .against_size = args->against != NULL ? size_of (args->against) : 0, .progress = on_progress };
+    .original_size = original_path != NULL ? size_of (original_path) : 0, .against_size = args->against != NULL ? size_of (args->against) : 0, .progress = progress_report };
   g_autofree char *page = lpt_page_make (graph, &options, &error);
   progress_end ();
   if (page != NULL && lpt_out_file_text (args->out, page, strlen (page), &error))
@@ -151,11 +128,12 @@ cmd_report (int argc, char **argv)
     return cmd_usage ("report -o %s: a page is HTML, not a model", args.out);
   if (args.labels != NULL && args.data.data == NULL)
     return cmd_usage ("report: --labels needs --data");
-  g_autoptr (LptGraph) graph = load (argv[1], &args, &code);
-  g_autoptr (LptGraph) original = graph != NULL && argc == 3 ? load (argv[2], &args, &code) : NULL;
+  g_autoptr (LptGraph) graph = cmd_load_prepared (argv[1], &args.pipeline, &code);
+  g_autoptr (LptGraph) original = graph != NULL && argc == 3 ? cmd_load_prepared (argv[2], &args.pipeline, &code)
+                                                             : NULL;
   if (graph == NULL || (argc == 3 && original == NULL))
     return code;
-  g_autoptr (LptGraph) against = args.against != NULL ? load (args.against, &args, &code) : NULL;
+  g_autoptr (LptGraph) against = args.against != NULL ? cmd_load_prepared (args.against, &args.pipeline, &code) : NULL;
   if (args.against != NULL && against == NULL)
     return code;
   return make_page (&args, argv[1], argc == 3 ? argv[2] : NULL, graph, original, against);

@@ -17,12 +17,6 @@
 /* Below this a value is far from what it should be. */
 #define DIVERGED 20.0
 
-static void
-on_progress (const char *what, guint64 done, guint64 total, gpointer data)
-{
-  progress (what, done, total);
-}
-
 /* The least SQNR first; NaN and what is equal last. */
 static gint
 compare_rows (gconstpointer a, gconstpointer b)
@@ -175,7 +169,7 @@ cmd_compare_all (LptGraph *a, LptGraph *b, char **paths, LptData *data, const Cm
   GError *error = NULL;
   const LptCompareOptions options = { .reference = how->reference,
                                       .threads = (guint) how->threads,
-                                      .progress = on_progress };
+                                      .progress = progress_report };
   g_autoptr (LptComparison) c = lpt_compare_values (a, b, data, &options, &error);
   progress_end ();
   if (c == NULL)

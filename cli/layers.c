@@ -13,18 +13,11 @@ gboolean
 layers_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, CmdOutputs *codes,
             GError **error)
 {
-  g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
-  gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) tensors->pdata, shapes, error);
-  g_autoptr (LptPlan) plan = runs > 0 ? lpt_plan_new (graph, shapes, flags | LPT_PLAN_KEEP_ALL, error) : NULL;
-  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, threads, error) : NULL;
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = cmd_run_context (graph, tensors, flags | LPT_PLAN_KEEP_ALL, threads, &plan,
+                                                        outputs, error);
   if (context == NULL)
     return FALSE;
-  outputs->tensors = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
-  if (outputs->tensors == NULL)
-    return FALSE;
-  outputs->names = g_ptr_array_new_with_free_func (g_free);
-  for (guint i = 0; i < outputs->tensors->len; i++)
-    g_ptr_array_add (outputs->names, g_strdup (lpt_plan_output_name (plan, i)));
 
   codes->names = g_ptr_array_new_with_free_func (g_free);
   codes->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);

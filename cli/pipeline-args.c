@@ -5,7 +5,8 @@
 
 #include "cli/pipeline-args.h"
 #include "cli/cmd.h"
-
+#include "cli/files.h"
+#include "cli/progress.h"
 
 #include <string.h>
 
@@ -251,6 +252,21 @@ cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requan
         return FALSE;
       }
   return TRUE;
+}
+
+LptGraph *
+cmd_load_prepared (const char *path, const CmdPipelineArgs *args, int *code)
+{
+  GError *error = NULL;
+  progress ("loading", 0, 0);
+  g_autoptr (LptGraph) graph = cmd_load (path, &error);
+  progress_end ();
+  if (graph == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  return cmd_prepare_graph (graph, args->shapes, args->outputs, args->requant, code) ? g_steal_pointer (&graph) : NULL;
 }
 
 gboolean

@@ -40,6 +40,8 @@ LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
 gboolean      cmd_check_names     (const LptConfig *config, LptGraph *graph, gboolean lowered, int *code);
 /* --shape, --cut and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
 gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
+/* The graph of a file, with these options (transfer full). NULL: as above. */
+LptGraph     *cmd_load_prepared   (const char *path, const CmdPipelineArgs *args, int *code);
 
 /* Transforms and lowers @graph for the default target; a lowered one stays as it is, and one without quantization. */
 gboolean      cmd_lower           (LptGraph *graph, GError **error);

@@ -29,6 +29,12 @@ progress (const char *what, guint64 done, guint64 total)
 }
 
 void
+progress_report (const char *what, guint64 done, guint64 total, gpointer data)
+{
+  progress (what, done, total);
+}
+
+void
 progress_end (void)
 {
   if (shown)

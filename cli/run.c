@@ -14,22 +14,31 @@ cmd_outputs_clear (CmdOutputs *outputs)
   g_clear_pointer (&outputs->tensors, g_ptr_array_unref);
 }
 
-gboolean
-cmd_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, GError **error)
+LptPlanContext *
+cmd_run_context (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, LptPlan **plan, CmdOutputs *outputs,
+                 GError **error)
 {
   g_autofree LptShape *shapes = g_new0 (LptShape, graph->parameters->len + 1);
   gint64 runs = lpt_plan_stack (graph, (LptTensor *const *) tensors->pdata, shapes, error);
-  g_autoptr (LptPlan) plan = runs > 0 ? lpt_plan_new (graph, shapes, flags, error) : NULL;
-  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, threads, error) : NULL;
+  *plan = runs > 0 ? lpt_plan_new (graph, shapes, flags, error) : NULL;
+  g_autoptr (LptPlanContext) context = *plan != NULL ? lpt_plan_context_new (*plan, threads, error) : NULL;
   if (context == NULL)
-    return FALSE;
-  outputs->tensors = lpt_plan_run_stacked (plan, context, (LptTensor *const *) tensors->pdata, runs, error);
+    return NULL;
+  outputs->tensors = lpt_plan_run_stacked (*plan, context, (LptTensor *const *) tensors->pdata, runs, error);
   if (outputs->tensors == NULL)
-    return FALSE;
+    return NULL;
   outputs->names = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < outputs->tensors->len; i++)
-    g_ptr_array_add (outputs->names, g_strdup (lpt_plan_output_name (plan, i)));
-  return TRUE;
+    g_ptr_array_add (outputs->names, g_strdup (lpt_plan_output_name (*plan, i)));
+  return g_steal_pointer (&context);
+}
+
+gboolean
+cmd_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, GError **error)
+{
+  g_autoptr (LptPlan) plan = NULL;
+  g_autoptr (LptPlanContext) context = cmd_run_context (graph, tensors, flags, threads, &plan, outputs, error);
+  return context != NULL;
 }
 
 gboolean

@@ -19,6 +19,10 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdOutputs, cmd_outputs_clear)
 
 /* Plans and runs @graph once on @tensors (one per parameter). */
 gboolean cmd_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOutputs *outputs, GError **error);
+/* The same; *plan and what is returned (transfer full) still have the values of the run. NULL + error: it failed, and
+ * *plan is to be freed where it is there. */
+LptPlanContext *cmd_run_context (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, LptPlan **plan,
+                                 CmdOutputs *outputs, GError **error);
 
 /**
  * CmdDistance:

@@ -135,6 +135,7 @@ conv_position (const Conv        *conv,
       const gint64 group = channel / g->w_out, o = channel % g->w_out;
       guint64 acc = g->bias != NULL ? (guint64) lpt_int_at64 (g->bias, channel) : 0;
       gint64 tap[MAX_SPATIAL] = { 0 };
+      LptIntEnd end;
 
       for (gint64 k = 0; k < g->k_size; k++)
         {
@@ -170,46 +171,22 @@ conv_position (const Conv        *conv,
             }
         }
 
-      lpt_int_conv_end (&conv->op, channel, 1, (const gint64[]) { (gint64) acc }, out,
-                        (n * channels + channel) * g->y_size + p);
+      end = lpt_int_conv_end (&conv->op, channel);
+      lpt_int_end_sums (&end, 1, (const gint64[]) { (gint64) acc }, out, (n * channels + channel) * g->y_size + p, 1);
     }
 }
 
-void
-lpt_int_conv_end (const LptIntOp    *op,
-                  gint64             channel,
-                  gint64             n,
-                  const gint64      *sums,
-                  const LptIntArray *out,
-                  gint64             at)
-{
-  const Conv *conv = (const Conv *) op;
-
-  for (gint64 i = 0; i < n; i++)
-    {
-      const guint64 acc = (guint64) sums[i];
-      gint64 q = (gint32) (guint32) acc;
-
-      if (conv->multipliers != NULL)
-        q = (gint64) lpt_int_rescale_sum (&conv->multipliers[channel], acc, conv->rest[channel], conv->wide) +
-            conv->zero_y[channel];
-      lpt_int_put (out, at + i, lpt_int_clamp (q, conv->lo, conv->hi));
-    }
-}
-
-gboolean
-lpt_int_conv_ending (const LptIntOp *op,
-                     gint64          channel,
-                     LptIntEnd      *end)
+LptIntEnd
+lpt_int_conv_end (const LptIntOp *op,
+                  gint64          channel)
 {
   const Conv *conv = (const Conv *) op;
 
   if (conv->multipliers == NULL)
-    return FALSE;
-  *end = (LptIntEnd) { conv->wide, &conv->multipliers[channel], conv->rest[channel], conv->zero_y[channel], conv->lo,
-                       conv->hi };
+    return (LptIntEnd) { .lo = conv->lo, .hi = conv->hi };
 
-  return TRUE;
+  return (LptIntEnd) { conv->wide, &conv->multipliers[channel], conv->rest[channel], conv->zero_y[channel], conv->lo,
+                       conv->hi };
 }
 
 static void

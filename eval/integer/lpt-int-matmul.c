@@ -91,6 +91,7 @@ matmul_run (const LptIntOp           *op,
       for (gint64 column = 0; column < n; column++)
         {
           const guint c = mm->n == 1 ? 0 : column;
+          const LptIntEnd end = lpt_int_matmul_end (op, column);
           guint64 acc = bias != NULL ? (guint64) lpt_int_at64 (bias, column * bias_step) : 0;
 
           for (gint64 t = 0; t < k; t++)
@@ -101,48 +102,22 @@ matmul_run (const LptIntOp           *op,
               acc += (guint64) ((gint64) (lpt_int_at (a, ia) - zero_a) * (lpt_int_at (b, ib) - mm->zero_b[c]));
             }
 
-          lpt_int_matmul_end (op, column, 1, (const gint64[]) { (gint64) acc }, out, y++, 1);
+          lpt_int_end_sums (&end, 1, (const gint64[]) { (gint64) acc }, out, y++, 1);
         }
 }
 
-void
-lpt_int_matmul_end (const LptIntOp    *op,
-                    gint64             column,
-                    gint64             n,
-                    const gint64      *sums,
-                    const LptIntArray *out,
-                    gint64             at,
-                    gint64             step)
-{
-  const MatMul *mm = (const MatMul *) op;
-  const double rest = mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column];
-
-  for (gint64 i = 0; i < n; i++)
-    {
-      const guint64 acc = (guint64) sums[i];
-      gint64 q = (gint32) (guint32) acc;
-
-      if (mm->multipliers != NULL)
-        q = (gint64) lpt_int_rescale_sum (&mm->multipliers[mm->n == 1 ? 0 : column], acc, rest, mm->wide) +
-            mm->zero_y[mm->n_y == 1 ? 0 : column];
-      lpt_int_put (out, at + i * step, lpt_int_clamp (q, mm->lo, mm->hi));
-    }
-}
-
-gboolean
-lpt_int_matmul_ending (const LptIntOp *op,
-                       gint64          column,
-                       LptIntEnd      *end)
+LptIntEnd
+lpt_int_matmul_end (const LptIntOp *op,
+                    gint64          channel)
 {
   const MatMul *mm = (const MatMul *) op;
 
   if (mm->multipliers == NULL)
-    return FALSE;
-  *end = (LptIntEnd) { mm->wide, &mm->multipliers[mm->n == 1 ? 0 : column],
-                       mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : column],
-                       mm->zero_y[mm->n_y == 1 ? 0 : column], mm->lo, mm->hi };
+    return (LptIntEnd) { .lo = mm->lo, .hi = mm->hi };
 
-  return TRUE;
+  return (LptIntEnd) { mm->wide, &mm->multipliers[mm->n == 1 ? 0 : channel],
+                       mm->rest.n == 0 ? 0 : mm->rest.v[mm->rest.n == 1 ? 0 : channel],
+                       mm->zero_y[mm->n_y == 1 ? 0 : channel], mm->lo, mm->hi };
 }
 
 LptIntOp *

@@ -341,6 +341,39 @@ lpt_int_rescale (const LptIntRescale *rescale,
   return lpt_int_clamp (v, rescale->to.lo, rescale->to.hi);
 }
 
+/* @rest is what rounding the bias left of the accumulator, which only single rounding can add. */
+static gint32
+rescale_acc (const LptMultiplier *m,
+             gint32               acc,
+             double               rest)
+{
+  if (rest == 0 || m->rounding != LPT_REQUANT_SINGLE)
+    return lpt_multiplier_apply (m, acc);
+
+  return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);
+}
+
+void
+lpt_int_end_sums (const LptIntEnd   *end,
+                  gint64             n,
+                  const gint64      *sums,
+                  const LptIntArray *out,
+                  gint64             at,
+                  gint64             step)
+{
+  for (gint64 i = 0; i < n; i++)
+    {
+      const gint32 acc = (gint32) (guint32) (guint64) sums[i];
+      gint64 q = acc;
+
+      if (end->multiplier != NULL)
+        q = (gint64) (end->wide ? lpt_multiplier_apply_acc64 (end->multiplier, sums[i])
+                                : rescale_acc (end->multiplier, acc, end->rest)) +
+            end->zero;
+      lpt_int_put (out, at + i * step, lpt_int_clamp (q, end->lo, end->hi));
+    }
+}
+
 gint32
 lpt_int_code (float              value,
               const LptIntScale *to,

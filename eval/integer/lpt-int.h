@@ -100,24 +100,22 @@ struct _LptIntSums
                                 const LptIntArray *out, gint64 at);
 };
 
-/* What a convolution makes of @n @sums of output channel @channel, with their bias: from element @at of @out on. */
-void            lpt_int_conv_end      (const LptIntOp *op, gint64 channel, gint64 n, const gint64 *sums,
-                                       const LptIntArray *out, gint64 at);
-/* How: the multiplier of a sum of 64 bits (`wide`), or of what 32 bits hold of it and `rest`; then the zero point.
- * FALSE: the sums are the results. */
+/* What a product makes of a sum with its bias: the multiplier of all 64 bits (`wide`), or of what 32 bits hold of it and
+ * `rest`; then the zero point. */
 typedef struct
 {
   gboolean             wide;
-  const LptMultiplier *multiplier;
+  const LptMultiplier *multiplier;     /* NULL: the sum is the result */
   double               rest;
   gint32               zero, lo, hi;
 } LptIntEnd;
 
-gboolean        lpt_int_conv_ending   (const LptIntOp *op, gint64 channel, LptIntEnd *end);
-gboolean        lpt_int_matmul_ending (const LptIntOp *op, gint64 column, LptIntEnd *end);
-/* The same of a matrix product and column @column, each @step elements behind the other. */
-void            lpt_int_matmul_end    (const LptIntOp *op, gint64 column, gint64 n, const gint64 *sums,
-                                       const LptIntArray *out, gint64 at, gint64 step);
+/* Of a convolution and output channel @channel, of a matrix product and column @channel. */
+LptIntEnd       lpt_int_conv_end      (const LptIntOp *op, gint64 channel);
+LptIntEnd       lpt_int_matmul_end    (const LptIntOp *op, gint64 channel);
+/* From element @at of @out on, each @step elements behind the other. */
+void            lpt_int_end_sums      (const LptIntEnd *end, gint64 n, const gint64 *sums, const LptIntArray *out,
+                                       gint64 at, gint64 step);
 /* FALSE: the rule needs the elements one by one. */
 gboolean        lpt_int_avg_pool_sums (const LptIntOp *op, LptIntSums *sums);
 void            lpt_int_reduce_sums   (const LptIntOp *op, LptIntSums *sums);
@@ -257,28 +255,6 @@ typedef struct
 
 /* Borrowed from the op. */
 LptIntResize    lpt_int_resize_view (const LptIntOp *op);
-
-/* A rescaled accumulator; @rest is what rounding the bias left of it, which only single rounding can add. */
-static inline gint32
-lpt_int_rescale_acc (const LptMultiplier *m,
-                     gint32               acc,
-                     double               rest)
-{
-  if (rest == 0 || m->rounding != LPT_REQUANT_SINGLE)
-    return lpt_multiplier_apply (m, acc);
-
-  return lpt_requant_single_rest (acc, (gint32) rint (CLAMP (rest, -0.5, 0.5) * m->m), m->m, m->s);
-}
-
-/* The same of a sum of 64 bits if @wide, else of what 32 bits hold of it. */
-static inline gint32
-lpt_int_rescale_sum (const LptMultiplier *m,
-                     guint64              sum,
-                     double               rest,
-                     gboolean             wide)
-{
-  return wide ? lpt_multiplier_apply_acc64 (m, (gint64) sum) : lpt_int_rescale_acc (m, (gint32) (guint32) sum, rest);
-}
 
 /* A real number in units of the scale to a code: half to even or away, zero point added, saturated. NaN gives the zero
  * point. */

@@ -7,8 +7,7 @@
  *
  * The right side may have a scale and a zero point for each column, and takes what scales its columns behind it.
  *
- * Operands and result are seen through strides, so that a Transpose that only the product reads, or that alone reads
- * the product, costs nothing: heads of attention stay where they are. A left side whose rows lie apart is turned in the
+ * Operands and result are seen through strides (matrix-view). A left side whose rows lie apart is turned in the
  * workspace, too.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,6 +16,7 @@
 #include <string.h>
 
 #include "executor/operators/lpt-operators.h"
+#include "executor/operators/matrix-view.h"
 
 /* Bytes of packed columns of a task: they should stay in the second cache while the rows pass. */
 #define PANEL_BYTES (256 * 1024)
@@ -25,22 +25,12 @@
 /* Tasks for up to eight threads. */
 #define TASKS 16
 
-/* A tensor of codes or results as matrices: strides in elements, of the batch axes (aligned at the right), rows,
- * columns. */
-typedef struct
-{
-  LptProgramValue  *value;
-  gint   rank;                        /* batch axes */
-  gint64 dims[LPT_MAX_RANK], strides[LPT_MAX_RANK];
-  gint64 rows, columns, row, column;  /* numbers and strides */
-} View;
-
 enum { A, B, Y, N_VIEWS };
 
 typedef struct
 {
   LptFusedEpilogue epilogue;
-  View         views[N_VIEWS];
+  LptMatrixView views[N_VIEWS];
   LptShape     shape;                 /* of the result with its matrices */
   LptKernels   kernels;
   const LptGemmKernel *gemm;          /* of the kernels */
@@ -166,166 +156,13 @@ batch_matmul_clear (gpointer params)
   lpt_aligned_free (((BatchMatMul *) params)->bias);
 }
 
-/* --- views --- */
-
-/* The strides of a dense tensor whose axis i is @order[i] of one that is stored (NULL: itself). */
-static void
-ordered_strides (const LptShape *stored,
-                 const gint64   *order,
-                 gint64         *strides)
-{
-  gint64 own[LPT_MAX_RANK];
-  gint i;
-
-  lpt_shape_strides (stored, own);
-  for (i = 0; i < stored->rank; i++)
-    strides[i] = own[order != NULL ? order[i] : i];
-}
-
-/* The last two of @shape's axes are the matrix; a vector is a row (@left) or a column. */
-static void
-view_init (View            *v,
-           LptProgramValue *value,
-           const LptShape  *shape,
-           const gint64    *strides,
-           gboolean         left,
-           gboolean         transposed)
-{
-  gint i;
-
-  *v = (View) { .value = value, .rows = 1, .columns = 1 };
-  if (shape->rank == 1)
-    {
-      *(left ? &v->columns : &v->rows) = shape->dims[0];
-      *(left ? &v->column : &v->row) = strides[0];
-      return;
-    }
-  v->rank = shape->rank - 2;
-  for (i = 0; i < v->rank; i++)
-    {
-      v->dims[i] = shape->dims[i];
-      v->strides[i] = strides[i];
-    }
-  v->rows = shape->dims[v->rank + transposed];
-  v->row = strides[v->rank + transposed];
-  v->columns = shape->dims[v->rank + !transposed];
-  v->column = strides[v->rank + !transposed];
-}
-
-/* The order of a Transpose that no other op stands for; FALSE: @op is none, or it is not constant. */
-static gboolean
-transpose_order (const LptProgramOp *op,
-                 gint64             *order)
-{
-  const LptArray *own;
-  gint rank, i, axis;
-  guint seen = 0;
-
-  if (op->node->op != LPT_OP_TRANSPOSE || op->n_in != 2 || op->in[0] == NULL || op->in[1] == NULL ||
-      op->fused_into != NULL || op->in[1]->kind != LPT_STORAGE_CONST)
-    return FALSE;
-  rank = op->in[0]->array.shape.rank;
-  own = &op->in[1]->array;
-  if (own->dtype != LPT_DTYPE_I64 || lpt_array_count (own) != rank)
-    return FALSE;
-  for (i = 0; i < rank; i++)
-    {
-      if (!lpt_axis_normalize ((gint) ((const gint64 *) own->data)[i], rank, &axis))
-        return FALSE;
-      order[i] = axis;
-      seen |= 1u << axis;
-    }
-
-  return seen == (1u << rank) - 1;
-}
-
-/* Kernels can read it: rows of bytes, or for the left side columns. The right side may lie in any way. */
-static gboolean
-is_readable (const View *v,
-             gboolean    left)
-{
-  return !left || v->column == 1 || v->columns == 1 || v->row == 1 || v->rows == 1;
-}
-
-/* Operand @k of @op, behind a Transpose (and Reinterprets) that only @op reads where that is possible; what the
- * view stands for goes to the end of @covered. */
-static View
-view_operand (LptProgramOp *op,
-              guint         k,
-              gboolean      transposed,
-              GPtrArray    *covered)
-{
-  LptProgramValue *value = op->in[k];
-  LptProgramOp *reader = op;
-  guint before = covered->len;
-  const LptShape *shape = &value->array.shape;
-  gint64 order[LPT_MAX_RANK], strides[LPT_MAX_RANK];
-  View direct, v;
-
-  ordered_strides (shape, NULL, strides);
-  view_init (&direct, value, shape, strides, k == 0, transposed);
-  while (value->kind == LPT_STORAGE_DYNAMIC && lpt_program_reader (value) == reader)
-    {
-      const LptArray *y = &value->array, *x;
-
-      reader = value->def;
-      if (reader->folded || reader->n_in == 0 || reader->in[0] == NULL || reader->fused_into != NULL)
-        break;
-      value = reader->in[0];
-      x = &value->array;
-      if (x->dtype != y->dtype || value->kind == LPT_STORAGE_CONST)
-        break;
-      g_ptr_array_add (covered, reader);
-      if (transpose_order (reader, order))
-        {
-          ordered_strides (&x->shape, order, strides);
-          view_init (&v, value, shape, strides, k == 0, transposed);
-          if (!is_readable (&v, k == 0))
-            break;
-          return v;
-        }
-      if (reader->node->op != LPT_OP_REINTERPRET)
-        break;
-    }
-  g_ptr_array_set_size (covered, (gint) before);
-
-  return direct;
-}
-
-/* The result, of @shape with its matrices, behind a Transpose that alone reads it where that keeps rows of columns. */
-static View
-view_result (const LptShape  *shape,
-             LptProgramValue *value,
-             LptProgramOp    *owner,
-             LptProgramOp   **last)
-{
-  LptProgramOp *reader = lpt_program_reader (value);
-  gint64 order[LPT_MAX_RANK], own[LPT_MAX_RANK], strides[LPT_MAX_RANK];
-  View direct, v;
-  gint i;
-
-  ordered_strides (shape, NULL, strides);
-  view_init (&direct, value, shape, strides, TRUE, FALSE);
-  if (reader == NULL || value->array.shape.rank != shape->rank || !transpose_order (reader, order))
-    return direct;
-  lpt_shape_strides (&reader->out[0]->array.shape, own);
-  for (i = 0; i < shape->rank; i++)
-    strides[order[i]] = own[i];
-  view_init (&v, reader->out[0], shape, strides, TRUE, FALSE);
-  if (v.column != 1 && v.columns != 1)
-    return direct;
-  lpt_program_fuse (reader, owner, last);
-
-  return v;
-}
-
 /* --- making --- */
 
 /* The shape of the result with its matrices; FALSE: the operands do not fit. */
 static gboolean
-result_shape (const View *a,
-              const View *b,
-              LptShape   *shape)
+result_shape (const LptMatrixView *a,
+              const LptMatrixView *b,
+              LptShape            *shape)
 {
   LptShape left = lpt_shape_make (a->rank, a->dims), right = lpt_shape_make (b->rank, b->dims);
 
@@ -341,7 +178,7 @@ result_shape (const View *a,
 static void
 set_batch (BatchMatMul *p)
 {
-  const View *views = p->views;
+  const LptMatrixView *views = p->views;
   gint rank = views[Y].rank, d, v;
 
   p->matrices = 1;
@@ -435,7 +272,7 @@ column_axis (const LptProgramOp *op)
 /* What the op has. */
 typedef struct
 {
-  View            a, b;
+  LptMatrixView   a, b;
   LptShape        shape;     /* of the result with its matrices */
   const LptArray *right, *bias;
   GPtrArray      *covered;   /* ops that the views stand for; to be freed */
@@ -451,8 +288,8 @@ match (LptProgramOp *op,
 
   if (!is_operand (op->in[0], -1) || !is_operand (op->in[1], column_axis (op)))
     return lpt_refuse (op, lpt_remark_of_codes (op->in[0], op->in[1]));
-  *p = (Product) { .a = view_operand (op, 0, attrs->transpose_a, covered),
-                   .b = view_operand (op, 1, attrs->transpose_b, covered), .right = &op->in[1]->array };
+  *p = (Product) { .a = lpt_matrix_view_operand (op, 0, attrs->transpose_a, covered),
+                   .b = lpt_matrix_view_operand (op, 1, attrs->transpose_b, covered), .right = &op->in[1]->array };
   p->bias = lpt_bias_of (op, 2, (gsize) p->b.columns, &ok);
   if (!ok)
     return lpt_refuse (op, LPT_REMARK_BIAS);
@@ -526,7 +363,7 @@ set_form (LptProgram   *program,
   const gboolean codes = p->epilogue.e.store == LPT_STORE_Q8, constant = p->views[B].value->kind == LPT_STORAGE_CONST;
   LptOpForm form;
 
-  p->views[Y] = view_result (&p->shape, p->epilogue.out, op, &last);
+  p->views[Y] = lpt_matrix_view_result (&p->shape, p->epilogue.out, op, &last);
   p->m = (gsize) p->views[A].rows;
   p->y_row = (gsize) p->views[Y].row;
   p->element = codes ? 1 : 4;

@@ -94,7 +94,7 @@ lpt_scale16_of (const LptIntRescale *r,
   return TRUE;
 }
 
-/* As lpt_int_rescale_sum() does it. */
+/* As lpt_int_end_sums() does it. */
 static gboolean
 make_end (const LptIntEnd *from,
           LptDType         dtype,
@@ -130,15 +130,18 @@ make_end (const LptIntEnd *from,
 LptCodes16End *
 lpt_codes16_ends (const LptProgramOp *op,
                   gsize               channels,
-                  gboolean          (*ending) (const LptIntOp *op, gint64 channel, LptIntEnd *end))
+                  LptIntEnd         (*end) (const LptIntOp *op, gint64 channel))
 {
   g_autofree LptCodes16End *ends = g_new0 (LptCodes16End, channels);
-  LptIntEnd end;
+  LptIntEnd plain;
   gsize c;
 
   for (c = 0; c < channels; c++)
-    if (!ending (op->integer, (gint64) c, &end) || !make_end (&end, op->out[0]->array.dtype, &ends[c]))
-      return NULL;
+    {
+      plain = end (op->integer, (gint64) c);
+      if (plain.multiplier == NULL || !make_end (&plain, op->out[0]->array.dtype, &ends[c]))
+        return NULL;
+    }
 
   return g_steal_pointer (&ends);
 }

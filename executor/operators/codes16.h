@@ -31,6 +31,6 @@ typedef struct
   LptCodes16 to;
 } LptCodes16End;
 
-/* Of all @channels of @op, whose @ending says how (g_free). NULL: kernels do not have it. */
+/* Of all @channels of @op, of each what @end says (g_free). NULL: kernels do not have it. */
 LptCodes16End *lpt_codes16_ends (const LptProgramOp *op, gsize channels,
-                                 gboolean (*ending) (const LptIntOp *op, gint64 channel, LptIntEnd *end));
+                                 LptIntEnd (*end) (const LptIntOp *op, gint64 channel));

@@ -78,6 +78,44 @@ image_end (const LptConvForm *v,
   return MIN (end, (*image + 1) * rows);
 }
 
+/* Pixels [@m0, @m1) of a part. */
+static void
+conv_part (const LptConvForm    *v,
+           const LptConvPart    *part,
+           const LptEpilogueRun *run,
+           gsize                 m0,
+           gsize                 m1)
+{
+  LptConv c = part->conv;
+  LptEpilogue made;
+
+  c.in = run->data->in[0];
+  c.out = run->data->out;
+  c.residual = v->epilogue.residual != NULL ? run->data->in[1] : NULL;
+  c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, run, part->conv.pad_value);
+  c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &part->sums, run, &made);
+  lpt_conv_tile (&c, m0, m1, run->c0, run->c1, run->data->workspace);
+}
+
+/* Lines [@r0, @r1) of a depthwise one. */
+static void
+dwconv_part (const LptConvForm    *v,
+             const LptConvPart    *part,
+             const LptEpilogueRun *run,
+             gsize                 r0,
+             gsize                 r1)
+{
+  LptDwconv d = part->dwconv;
+  LptEpilogue made;
+
+  d.in = run->data->in[0];
+  d.out = run->data->out;
+  d.residual = v->epilogue.residual != NULL ? run->data->in[1] : NULL;
+  d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, run, part->dwconv.pad_value);
+  d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &part->sums, run, &made);
+  lpt_dwconv_tile (&d, r0, r1, run->c0, run->c1, run->data->workspace);
+}
+
 static void
 conv_run (const LptProgramOp *op,
           const LptOpData    *data,
@@ -93,60 +131,16 @@ conv_run (const LptProgramOp *op,
 
       for (i = 0; i < v->n_parts; i++)
         {
-          LptConv c = v->parts[i].conv;
           gsize row = box.i0, end_row;
 
-          c.in = data->in[0];
-          c.out = data->out;
-          c.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
           for (; row < box.i1; row = end_row)
             {
               LptEpilogueRun run = { op, data, box.j0, box.j1, 0 };
-              LptEpilogue made;
-              gsize m0 = row, m1 = end_row = image_end (v, row, box.i1, &run.image);
-
-              part_rows (v, &v->parts[i], &m0, &m1);
-              c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, &run, v->parts[i].conv.pad_value);
-              c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, &run, &made);
-              if (m0 < m1)
-                lpt_conv_tile (&c, m0, m1, box.j0, box.j1, data->workspace);
-            }
-        }
-    }
-}
-
-static void
-dwconv_run (const LptProgramOp *op,
-            const LptOpData    *data,
-            gsize               task,
-            gsize               end)
-{
-  const LptConvForm *v = op->form.params;
-  guint i;
-
-  while (task < end)
-    {
-      const LptCutBox box = next_box (v, &task, end);
-
-      for (i = 0; i < v->n_parts; i++)
-        {
-          LptDwconv d = v->parts[i].dwconv;
-          gsize row = box.i0, end_row;
-
-          d.in = data->in[0];
-          d.out = data->out;
-          d.residual = v->epilogue.residual != NULL ? data->in[1] : NULL;
-          for (; row < box.i1; row = end_row)
-            {
-              LptEpilogueRun run = { op, data, box.j0, box.j1, 0 };
-              LptEpilogue made;
               gsize r0 = row, r1 = end_row = image_end (v, row, box.i1, &run.image);
 
               part_rows (v, &v->parts[i], &r0, &r1);
-              d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, &run, v->parts[i].dwconv.pad_value);
-              d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &v->parts[i].sums, &run, &made);
               if (r0 < r1)
-                lpt_dwconv_tile (&d, r0, r1, box.j0, box.j1, data->workspace);
+                (v->depthwise ? dwconv_part : conv_part) (v, &v->parts[i], &run, r0, r1);
             }
         }
     }
@@ -316,7 +310,7 @@ set_form (LptProgramOp *op,
     workspace = MAX (workspace, v->depthwise ? lpt_dwconv_workspace (&v->parts[i].dwconv)
                                              : lpt_conv_workspace (&v->parts[i].conv));
   form = (LptOpForm) {
-    .run = v->depthwise ? dwconv_run : conv_run, .access = conv_access, .follow = conv_follow, .bind = conv_bind,
+    .run = conv_run, .access = conv_access, .follow = conv_follow, .bind = conv_bind,
     .clear = lpt_conv_form_clear, .params = v,
     .kernel = v->depthwise ? first->dwconv.kernel->name : first->conv.kernel->name, .tasks = v->rows.cuts * v->channels.cuts,
     .workspace = (workspace + 63) & ~(gsize) 63, .n_in = residual != NULL ? 2 : 1,

@@ -108,11 +108,13 @@ end_sums (const LptProgramOp *op,
   const Conv16 *c = op->form.params;
   LptIntArray out = op->form.out->array;
   gint32 numbers[PIXELS];
+  LptIntEnd plain;
 
   out.data = data;
   if (c->ends == NULL)
     {
-      lpt_int_conv_end (op->integer, (gint64) channel, (gint64) n, sums, &out, (gint64) at);
+      plain = lpt_int_conv_end (op->integer, (gint64) channel);
+      lpt_int_end_sums (&plain, (gint64) n, sums, &out, (gint64) at, 1);
       return;
     }
   c->codes->end (&c->ends[channel].end, n, sums, numbers);
@@ -189,7 +191,7 @@ lpt_prepare_conv16 (LptProgram   *program,
   for (i = 0; i < s.oc && c.bias != NULL && bias != NULL; i++)
     c.bias[i] = lpt_bias_at (bias, i);
   c.codes = program->kernels.codes16;
-  c.ends = lpt_codes16_ends (op, s.oc, lpt_int_conv_ending);
+  c.ends = lpt_codes16_ends (op, s.oc, lpt_int_conv_end);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = conv16_run, .clear = conv16_clear, .params = g_memdup2 (&c, sizeof c), .kernel = c.kernel->name,
     .tasks = (gsize) x->array.shape.dims[0] * c.groups * c.blocks,

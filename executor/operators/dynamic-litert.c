@@ -1,15 +1,14 @@
 /* dynamic-litert.c - DynamicQuantize as TensorFlow Lite's hybrid operators round: rows with an interval each
  *
- * One node, up to four ops: the intervals of parts of the rows, by tasks; from them the scales and, where somebody
- * reads them, the zero points of the rows; the codes, by tasks. Data whose rows have all channels may lie with the
- * channels last, which the codes keep.
+ * Intervals of parts of rows, from which the scales and zero points of the rows are made, and the codes
+ * (dynamic-forms.h). Data whose rows have all channels may lie with the channels last, which the codes keep.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "eval/lpt-dynamic.h"
 #include "executor/kernels/lpt-cut.h"
-#include "executor/operators/lpt-operators.h"
+#include "executor/operators/dynamic-forms.h"
 #include "ir/scalar/lpt-loop.h"
 
 /* Elements that are worth a task. */
@@ -130,45 +129,6 @@ parts_access (const LptProgramOp *op,
   return k == 1 ? lpt_span (2 * row * p->parts, 2 * (row + 1) * p->parts, sizeof (float)) : lpt_span (at, at + n, 1);
 }
 
-/* One more op of the node of @op, behind those before it. */
-static void
-add_form (LptProgram      *program,
-          LptProgramOp    *op,
-          const Rows      *p,
-          const LptOpForm *form)
-{
-  LptOpForm own = *form;
-
-  own.kernel = p->dynamic->name;
-  lpt_add_form (program, op, &own, p, sizeof *p);
-}
-
-static void
-add_forms (LptProgram     *program,
-           LptProgramOp   *op,
-           const Rows     *p,
-           LptValueLayout  layout,
-           LptValueLayout  codes)
-{
-  LptProgramValue *x = op->in[0], *ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
-
-  ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) (p->rows * p->parts), 2 });
-  ranges->def = op;
-  add_form (program, op, p, &(LptOpForm) { .run = ranges_run, .access = parts_access, .tasks = p->rows * p->parts,
-                                           .n_in = 1, .in = LPT_OPERANDS ({ x, layout }), .out = ranges,
-                                           .out_layout = LPT_LAYOUT_TYPED });
-  add_form (program, op, p, &(LptOpForm) { .run = scales_run, .tasks = 1, .n_in = 1,
-                                           .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[1],
-                                           .out_layout = LPT_LAYOUT_TYPED });
-  if (!p->symmetric)
-    add_form (program, op, p, &(LptOpForm) { .run = zeros_run, .tasks = 1, .n_in = 1,
-                                             .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[2],
-                                             .out_layout = LPT_LAYOUT_TYPED });
-  add_form (program, op, p, &(LptOpForm) { .run = codes_run, .access = parts_access, .tasks = p->rows * p->parts,
-                                           .n_in = 2, .in = LPT_OPERANDS ({ x, layout }, { ranges, LPT_LAYOUT_TYPED }),
-                                           .out = op->out[0], .out_layout = codes });
-}
-
 gboolean
 lpt_prepare_dynamic_litert (LptProgram   *program,
                             LptProgramOp *op)
@@ -178,7 +138,6 @@ lpt_prepare_dynamic_litert (LptProgram   *program,
   const LptShape *shape = &x->array.shape;
   Rows p = { program->kernels.dynamic, attrs->symmetric, 1 };
   LptValueLayout layout;
-  gboolean last;
   LptCut cut;
   gint axis = 0;
 
@@ -196,9 +155,10 @@ lpt_prepare_dynamic_litert (LptProgram   *program,
   p.part = MIN (p.n, (cut.units + cut.cuts - 1) / cut.cuts * cut.unit);
   p.parts = (p.n + p.part - 1) / p.part;
   layout = axis <= 1 && x->layout == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED;
-  last = lpt_program_layout (x, layout) == LPT_LAYOUT_WORDS_LAST;
-  add_forms (program, op, &p, last ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED,
-             last ? LPT_LAYOUT_CODES_LAST : LPT_LAYOUT_CODES);
+  layout = lpt_program_layout (x, layout) == LPT_LAYOUT_WORDS_LAST ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED;
+  lpt_dynamic_set_forms (program, op, &(LptDynamicForms) {
+    .ranges = ranges_run, .scales = scales_run, .zeros = p.symmetric ? NULL : zeros_run, .codes = codes_run,
+    .access = parts_access, .n = p.rows * p.parts, .tasks = p.rows * p.parts, .layout = layout }, &p, sizeof p);
 
   return TRUE;
 }

@@ -1,13 +1,11 @@
 /* dynamic-quantize.c - 8-bit codes of an interval that is found at run time: DynamicQuantize, DynamicRest,
  * DynamicFakeQuantize
  *
- * One node, four ops: the intervals of parts of the data, by tasks; from them the scale and the zero point; the codes,
- * by tasks.
- * The data may lie in any order, which the codes keep.
+ * All of the data: it may lie in any order, which the codes keep. The zero point is always made (dynamic-forms.h).
  *
  * Rows, or blocks of rows, that have an interval each around 0: two ops that both find it, codes and scales; such an
  * interval for all of the data is that of one long row. Zero points of theirs that somebody reads make it a reference
- * op. Others: the intervals; from them the scales, the zero points, the codes.
+ * op. Others are as all of the data.
  *
  * Rows that are rounded as TensorFlow Lite rounds them: dynamic-litert.c.
  *
@@ -22,7 +20,7 @@
 
 #include "eval/lpt-dynamic.h"
 #include "executor/kernels/lpt-cut.h"
-#include "executor/operators/lpt-operators.h"
+#include "executor/operators/dynamic-forms.h"
 
 /* Elements that are worth a task. */
 #define PART 32768
@@ -283,45 +281,6 @@ lift_access (const LptProgramOp *op,
   return lpt_span (from * p->n, to * p->n, k == 0 ? sizeof (float) : 1);
 }
 
-/* One more op of the node of @op, behind those before it. */
-static void
-add_rows_form (LptProgram      *program,
-               LptProgramOp    *op,
-               const Rows      *p,
-               const LptOpForm *form)
-{
-  LptOpForm own = *form;
-
-  own.kernel = p->dynamic->name;
-  lpt_add_form (program, op, &own, p, sizeof *p);
-}
-
-/* Intervals that lie anywhere. */
-static void
-prepare_lifted (LptProgram   *program,
-                LptProgramOp *op,
-                const Rows   *p)
-{
-  const gsize tasks = (p->rows + p->per_task - 1) / p->per_task;
-  LptProgramValue *x = op->in[0], *ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
-
-  ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) (p->rows * p->blocks), 2 });
-  ranges->def = op;
-  add_rows_form (program, op, p, &(LptOpForm) { .run = row_ranges_run, .access = lift_access, .tasks = tasks, .n_in = 1,
-                                                .in = LPT_OPERANDS ({ x, LPT_LAYOUT_TYPED }), .out = ranges,
-                                                .out_layout = LPT_LAYOUT_TYPED });
-  add_rows_form (program, op, p, &(LptOpForm) { .run = row_spans_run, .tasks = 1, .n_in = 1,
-                                                .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[1],
-                                                .out_layout = LPT_LAYOUT_TYPED });
-  add_rows_form (program, op, p, &(LptOpForm) { .run = row_zeros_run, .tasks = 1, .n_in = 1,
-                                                .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = op->out[2],
-                                                .out_layout = LPT_LAYOUT_TYPED });
-  add_rows_form (program, op, p, &(LptOpForm) { .run = row_lift_run, .access = lift_access, .tasks = tasks, .n_in = 2,
-                                                .in = LPT_OPERANDS ({ x, LPT_LAYOUT_TYPED },
-                                                                    { ranges, LPT_LAYOUT_TYPED }),
-                                                .out = op->out[0], .out_layout = LPT_LAYOUT_CODES });
-}
-
 static gboolean
 prepare_rows (LptProgram   *program,
               LptProgramOp *op)
@@ -330,6 +289,7 @@ prepare_rows (LptProgram   *program,
   const LptShape *shape = &op->in[0]->array.shape;
   Rows p = { program->kernels.dynamic };
   LptOpForm form;
+  gsize tasks;
   const gboolean whole = attrs->axis == 0 && attrs->block == 0;
   gint axis = 0;
 
@@ -343,21 +303,22 @@ prepare_rows (LptProgram   *program,
   p.block = attrs->block > 0 ? MIN ((gsize) attrs->block, p.n) : p.n;
   p.blocks = (p.n + p.block - 1) / p.block;
   p.per_task = MAX (PART / p.n, 1);
+  tasks = (p.rows + p.per_task - 1) / p.per_task;
   if (!attrs->symmetric)
     {
-      prepare_lifted (program, op, &p);
+      lpt_dynamic_set_forms (program, op, &(LptDynamicForms) {
+        .ranges = row_ranges_run, .scales = row_spans_run, .zeros = row_zeros_run, .codes = row_lift_run,
+        .access = lift_access, .n = p.rows * p.blocks, .tasks = tasks, .layout = LPT_LAYOUT_TYPED }, &p, sizeof p);
       return TRUE;
     }
-  form = (LptOpForm) { .run = row_codes_run, .access = rows_access, .params = g_memdup2 (&p, sizeof p), .kernel = p.dynamic->name,
-                       .tasks = (p.rows + p.per_task - 1) / p.per_task, .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }),
-                       .out = op->out[0], .out_layout = LPT_LAYOUT_CODES };
-  lpt_program_set_form (op, &form);
+  form = (LptOpForm) { .run = row_codes_run, .access = rows_access, .kernel = p.dynamic->name, .tasks = tasks, .n_in = 1,
+                       .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0],
+                       .out_layout = LPT_LAYOUT_CODES };
+  lpt_add_form (program, op, &form, &p, sizeof p);
   form.run = row_scales_run;
-  form.params = g_memdup2 (&p, sizeof p);
   form.out = op->out[1];
   form.out_layout = LPT_LAYOUT_TYPED;
-  form.last = NULL;
-  lpt_program_set_form (lpt_program_add_op (program, op->node, op->index), &form);
+  lpt_add_form (program, op, &form, &p, sizeof p);
 
   return TRUE;
 }
@@ -438,9 +399,8 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
                               LptProgramOp *op)
 {
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
-  LptProgramValue *x = op->in[0], *codes = op->out[0], *scale = op->out[1], *zero = op->out[2], *ranges;
+  const LptProgramValue *x = op->in[0], *codes = op->out[0], *scale = op->out[1], *zero = op->out[2];
   LptValueLayout same;
-  const LptValueLayout layout = layouts_of (x, &same);
   Dynamic d;
 
   if (!counts_from (codes, 0) || !counts_from (zero, 0))
@@ -453,23 +413,9 @@ lpt_prepare_dynamic_quantize (LptProgram   *program,
       codes->array.dtype != LPT_DTYPE_U8 || scale->array.dtype != LPT_DTYPE_F32 || zero->array.dtype != LPT_DTYPE_U8)
     return lpt_refuse (op, attrs->symmetric || attrs->axis != 0 ? LPT_REMARK_ATTRIBUTE : LPT_REMARK_TYPES);
   d = cut (program, x);
-
-  ranges = lpt_program_copy_value (program, x, LPT_LAYOUT_TYPED);
-  ranges->array.shape = lpt_shape_make (2, (const gint64[]) { (gint64) d.parts, 2 });
-  ranges->def = op;
-  lpt_program_set_form (op, &(LptOpForm) { .run = range_run, .access = dynamic_access, .params = g_memdup2 (&d, sizeof d),
-                                           .kernel = d.dynamic->name, .tasks = d.parts, .n_in = 1, .in = LPT_OPERANDS ({ x, layout }),
-                                           .out = ranges, .out_layout = LPT_LAYOUT_TYPED });
-  lpt_add_form (program, op, &(LptOpForm) { .run = scale_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
-                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = scale,
-                                            .out_layout = LPT_LAYOUT_TYPED }, &d, sizeof d);
-  lpt_add_form (program, op, &(LptOpForm) { .run = zero_run, .kernel = d.dynamic->name, .tasks = 1, .n_in = 1,
-                                            .in = LPT_OPERANDS ({ ranges, LPT_LAYOUT_TYPED }), .out = zero,
-                                            .out_layout = LPT_LAYOUT_TYPED }, &d, sizeof d);
-  lpt_add_form (program, op, &(LptOpForm) { .run = codes_run, .access = dynamic_access, .kernel = d.dynamic->name,
-                                            .tasks = d.parts, .n_in = 3,
-                                            .in = LPT_OPERANDS ({ x, layout }, { scale, LPT_LAYOUT_TYPED }, { zero, LPT_LAYOUT_TYPED }), .out = codes,
-                                            .out_layout = same }, &d, sizeof d);
+  lpt_dynamic_set_forms (program, op, &(LptDynamicForms) {
+    .ranges = range_run, .scales = scale_run, .zeros = zero_run, .codes = codes_run, .access = dynamic_access,
+    .n = d.parts, .tasks = d.parts, .by_scales = TRUE, .layout = layouts_of (x, &same) }, &d, sizeof d);
 
   return TRUE;
 }

@@ -30,11 +30,3 @@ lpt_float_chosen_by (const LptProgramOp *op)
 
   return gather;
 }
-
-gint64
-lpt_float_chosen_at (const LptProgramOp *gather,
-                     gconstpointer       indices,
-                     gint64              i)
-{
-  return gather->in[1]->array.dtype == LPT_DTYPE_I32 ? ((const gint32 *) indices)[i] : ((const gint64 *) indices)[i];
-}

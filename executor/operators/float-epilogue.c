@@ -91,7 +91,7 @@ take (LptFloatEpilogue *e,
     return TRUE;
   if (e->rounds != NULL)
     return run.kind == LPT_RUN_CLAMP && take_bounds_of_rounded (e, &run);
-  if (run.kind == LPT_RUN_MAP && (run.map == LPT_MAP_F16 || run.map == LPT_MAP_BF16))
+  if (run.kind == LPT_RUN_MAP && lpt_map_rounds (run.map))
     {
       e->rounds = program->kernels.floats;
       e->round = run.map;

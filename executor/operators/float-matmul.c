@@ -181,7 +181,7 @@ matmul_task (const MatMul    *p,
     }
   a += (gsize) at_a * p->m * p->k;
   if (p->chosen != NULL)
-    at_b = lpt_float_chosen_at (p->chosen, data->in[2], at_b);
+    at_b = lpt_index_at (p->chosen->in[1]->array.dtype, data->in[2], (gsize) at_b);
   if (p->packed != NULL)
     t.b = p->packed + (gsize) at_b * p->packed_step + column * p->k;
   else

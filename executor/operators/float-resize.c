@@ -222,9 +222,9 @@ take_rounding (LptProgram   *program,
   LptRun run;
 
   if (reader == NULL || !lpt_program_is_free (reader) || !lpt_rows_read_op (reader, &run) ||
-      run.kind != LPT_RUN_MAP || reader->in[0] != op->out[0] ||
-      !lpt_rounding_map (reader->out[0]->array.declared, &r->map) || r->map != run.map)
+      run.kind != LPT_RUN_MAP || reader->in[0] != op->out[0] || !lpt_map_rounds (run.map))
     return op;
+  r->map = run.map;
   r->rounds = program->kernels.floats;
   lpt_program_fuse (reader, op, &last);
 

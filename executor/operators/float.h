@@ -13,9 +13,8 @@ gboolean lpt_is_real_constant (const LptProgramValue *value);
 gboolean lpt_is_finite        (const LptProgramValue *value);
 
 /* The Gather that chooses the matrices of a product's second operand, one for each index; NULL: it is none, or somebody
- * else reads them. What it chooses for product @i. */
+ * else reads them. */
 LptProgramOp *lpt_float_chosen_by (const LptProgramOp *op);
-gint64        lpt_float_chosen_at (const LptProgramOp *gather, gconstpointer indices, gint64 i);
 
 /* The zero point of the data of a product, which real numbers do not have: the reference op says so. */
 gboolean lpt_has_zero         (const LptProgramOp *op);

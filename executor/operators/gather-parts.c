@@ -27,16 +27,8 @@ typedef struct
   gsize    lines, middle;    /* before the axis; of those the ones that share their indices */
   gsize    chosen, inner;    /* indices of a line; bytes of a place */
   gsize    per_task;         /* chosen places of all lines */
-  gboolean narrow;           /* indices of 32 bits */
+  LptDType indices;          /* their type */
 } Parts;
-
-static gint64
-index_at (const Parts  *p,
-          gconstpointer indices,
-          gsize         i)
-{
-  return p->narrow ? ((const gint32 *) indices)[i] : ((const gint64 *) indices)[i];
-}
 
 static void
 parts_run (const LptProgramOp *op,
@@ -51,13 +43,13 @@ parts_run (const LptProgramOp *op,
     {
       const gsize line = at / p->chosen, most = MIN ((line + 1) * p->chosen, last) - at,
                   from = line / p->middle * p->chosen + at % p->chosen;
-      const gint64 first = index_at (p, data->in[p->n], from);
+      const gint64 first = lpt_index_at (p->indices, data->in[p->n], from);
       guint k = 0;
 
       while (first >= p->begin[k + 1])
         k++;
       for (n = 1; n < most && first + (gint64) n < p->begin[k + 1] &&
-                  index_at (p, data->in[p->n], from + n) == first + (gint64) n; n++)
+                  lpt_index_at (p->indices, data->in[p->n], from + n) == first + (gint64) n; n++)
         ;
       memcpy (data->out + at * p->inner,
               data->in[k] + (line * (gsize) (p->begin[k + 1] - p->begin[k]) + (gsize) (first - p->begin[k])) * p->inner,
@@ -111,7 +103,7 @@ parts_new (const LptProgramOp *op,
   p->chosen = (gsize) lpt_dims_product (i, batch, i->rank);
   p->inner = (gsize) lpt_dims_product (x, axis + 1, x->rank) * lpt_storage_size (op->in[0]->array.dtype);
   p->per_task = MAX (TASK_BYTES / p->inner, 1);
-  p->narrow = op->in[1]->array.dtype == LPT_DTYPE_I32;
+  p->indices = op->in[1]->array.dtype;
 
   return p;
 }

@@ -61,6 +61,14 @@ gboolean lpt_prepare_one_hot      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_gather_parts (LptProgram *program, LptProgramOp *op);
 /* Every element of @value, computed indices, is in [0, @n) whatever the inputs are. */
 gboolean lpt_indices_are_below    (const LptProgramValue *value, gint64 n);
+/* Index @i of those of @dtype at @indices, of 32 or 64 bits. */
+static inline gint64
+lpt_index_at (LptDType      dtype,
+              gconstpointer indices,
+              gsize         i)
+{
+  return dtype == LPT_DTYPE_I32 ? ((const gint32 *) indices)[i] : ((const gint64 *) indices)[i];
+}
 /* Updates at constant places. */
 gboolean lpt_prepare_scatter      (LptProgram *program, LptProgramOp *op);
 /* Reductions of plain integers. */

@@ -121,12 +121,14 @@ end_sums (const LptProgramOp *op,
   LptIntArray out = op->form.out->array;
   guint16 codes[ROWS];
   gint32 numbers[ROWS];
+  LptIntEnd plain;
   gsize i;
 
   out.data = data;
   if (p->ends == NULL)
     {
-      lpt_int_matmul_end (op->integer, (gint64) column, (gint64) n, sums, &out, (gint64) at, (gint64) p->n);
+      plain = lpt_int_matmul_end (op->integer, (gint64) column);
+      lpt_int_end_sums (&plain, (gint64) n, sums, &out, (gint64) at, (gint64) p->n);
       return;
     }
   p->codes->end (&p->ends[column].end, n, sums, numbers);
@@ -244,7 +246,7 @@ lpt_prepare_matmul16 (LptProgram   *program,
   for (i = 0; i < p.n && p.bias != NULL && bias != NULL; i++)
     p.bias[i] = lpt_bias_at (bias, i);
   p.codes = program->kernels.codes16;
-  p.ends = lpt_codes16_ends (op, p.n, lpt_int_matmul_ending);
+  p.ends = lpt_codes16_ends (op, p.n, lpt_int_matmul_end);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = matmul16_run, .clear = matmul16_clear, .params = g_memdup2 (&p, sizeof p), .kernel = p.kernel->name,
     .tasks = p.batches * p.row_blocks * p.column_blocks,

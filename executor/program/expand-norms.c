@@ -33,32 +33,29 @@ add_op (LptGraph       *graph,
   return node;
 }
 
+static void
+expand (LptNode *norm)
+{
+  g_autofree char *name = NULL;
+  LptNode *product, *sum;
+  LptTensor *factor, *term;
+  LptValue *x;
+
+  if (norm->op != LPT_OP_BATCH_NORM_INFERENCE || !lpt_dtype_is_real (lpt_node_out (norm)->dtype))
+    return;
+  x = lpt_batch_norm_line (norm, LPT_DTYPE_F32, &factor, &term);
+  if (x == NULL)
+    return;
+  name = g_strconcat (norm->name, "/Multiply", NULL);
+  product = add_op (norm->graph, LPT_OP_MULTIPLY, name, x, factor, lpt_node_out (norm));
+  sum = add_op (norm->graph, LPT_OP_ADD, NULL, lpt_node_out (product), term, lpt_node_out (norm));
+  lpt_value_replace (lpt_node_out (norm), lpt_node_out (sum), NULL);
+  lpt_node_take_name (sum, norm, "/expanded");
+}
+
 gboolean
 lpt_program_expand_norms (LptProgram *program,
                           GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *norm = g_ptr_array_index (order, i), *product, *sum;
-      g_autofree char *name = g_strconcat (norm->name, "/Multiply", NULL);
-      LptTensor *factor, *term;
-      LptValue *x;
-
-      if (norm->op != LPT_OP_BATCH_NORM_INFERENCE || !lpt_dtype_is_real (lpt_node_out (norm)->dtype))
-        continue;
-      x = lpt_batch_norm_line (norm, LPT_DTYPE_F32, &factor, &term);
-      if (x == NULL)
-        continue;
-      product = add_op (program->graph, LPT_OP_MULTIPLY, name, x, factor, lpt_node_out (norm));
-      sum = add_op (program->graph, LPT_OP_ADD, NULL, lpt_node_out (product), term, lpt_node_out (norm));
-      lpt_value_replace (lpt_node_out (norm), lpt_node_out (sum), NULL);
-      lpt_node_take_name (sum, norm, "/expanded");
-    }
-
-  return TRUE;
+  return lpt_program_visit (program, expand, error);
 }

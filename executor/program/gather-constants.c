@@ -235,7 +235,7 @@ rows_of (const Rows *rows,
   return made (copy, value, &shape);
 }
 
-static gboolean
+static void
 look_up_first (LptGraph *graph,
                LptNode  *gather)
 {
@@ -251,35 +251,24 @@ look_up_first (LptGraph *graph,
       rows.rank - 1 + indices->shape.rank > LPT_MAX_RANK || table->shape.dims[rows.axis] == 1 ||
       !lpt_shape_count (&table->shape, &all) || !lpt_shape_count (&gather->out[0].shape, &some) || all < LEAST ||
       some > all || !is_constant (&rows, table, MAX_DEPTH))
-    return FALSE;
+    return;
   y = rows_of (&rows, table);
   if (y->dtype != gather->out[0].dtype || !lpt_shape_equal (&y->shape, &gather->out[0].shape))
-    return FALSE;
+    return;
   lpt_value_replace (lpt_node_out (gather), y, NULL);
   lpt_node_take_name (y->producer, gather, "/table");
+}
 
-  return TRUE;
+static void
+visit (LptNode *node)
+{
+  if (node->op == LPT_OP_GATHER && node->n_in == 3)
+    look_up_first (node->graph, node);
 }
 
 gboolean
 lpt_program_gather_constants (LptProgram *program,
                               GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  gboolean changed = FALSE;
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op == LPT_OP_GATHER && node->n_in == 3)
-        changed |= look_up_first (program->graph, node);
-    }
-  if (changed)
-    lpt_graph_sweep (program->graph);
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

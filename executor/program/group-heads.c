@@ -179,24 +179,17 @@ group (LptNode *product)
   lpt_node_take_name (value->producer, product, "/grouped");
 }
 
+static void
+visit (LptNode *node)
+{
+  if (node->op == LPT_OP_MATMUL && node->n_out == 1 && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_a &&
+      lpt_shape_is_static (&node->out[0].shape))
+    group (node);
+}
+
 gboolean
 lpt_program_group_heads (LptProgram *program,
                          GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op == LPT_OP_MATMUL && node->n_out == 1 && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_a &&
-          lpt_shape_is_static (&node->out[0].shape))
-        group (node);
-    }
-  lpt_graph_sweep (program->graph);
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

@@ -181,27 +181,22 @@ hoist_all (const Loop *loop)
     }
 }
 
+static void
+visit (LptNode *node)
+{
+  Loop loop = { .graph = node->graph, .node = node };
+
+  if (lpt_node_n_bodies (node) != 1)
+    return;
+  loop.body = lpt_node_body (node, 0);
+  loop.map = lpt_node_body_map (node, 0);
+  if (takes_all (&loop))
+    hoist_all (&loop);
+}
+
 gboolean
 lpt_program_hoist_products (LptProgram *program,
                             GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-      Loop loop = { .graph = program->graph, .node = node };
-
-      if (lpt_node_n_bodies (node) != 1)
-        continue;
-      loop.body = lpt_node_body (node, 0);
-      loop.map = lpt_node_body_map (node, 0);
-      if (takes_all (&loop))
-        hoist_all (&loop);
-    }
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

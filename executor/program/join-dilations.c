@@ -386,33 +386,27 @@ join (const Dilation *d)
     lpt_value_replace (lpt_node_out (d->join), x, NULL);
 }
 
+static void
+visit (LptNode *node)
+{
+  Dilation d = { .graph = node->graph, .cut = node };
+
+  if (node->op != LPT_OP_SPACE_TO_BATCH)
+    return;
+  if (lpt_shape_is_static (&node->out[0].shape) && lpt_shape_is_static (&lpt_node_in (node, 0)->shape) &&
+      read_numbers (node, 1, &d.block) && read_numbers (node, 2, &d.begin) && read_numbers (node, 3, &d.end) &&
+      d.block.n > 1 && d.block.v[0] == 1 && d.begin.v[0] == 0 && d.end.v[0] == 0 && walk (&d))
+    join (&d);
+  lpt_ints_clear (&d.block);
+  lpt_ints_clear (&d.begin);
+  lpt_ints_clear (&d.end);
+  lpt_ints_clear (&d.crop_begin);
+  lpt_ints_clear (&d.crop_end);
+}
+
 gboolean
 lpt_program_join_dilations (LptProgram *program,
                             GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-      Dilation d = { .graph = program->graph, .cut = node };
-
-      if (node->op != LPT_OP_SPACE_TO_BATCH)
-        continue;
-      if (lpt_shape_is_static (&node->out[0].shape) && lpt_shape_is_static (&lpt_node_in (node, 0)->shape) &&
-          read_numbers (node, 1, &d.block) && read_numbers (node, 2, &d.begin) && read_numbers (node, 3, &d.end) &&
-          d.block.n > 1 && d.block.v[0] == 1 && d.begin.v[0] == 0 && d.end.v[0] == 0 && walk (&d))
-        join (&d);
-      lpt_ints_clear (&d.block);
-      lpt_ints_clear (&d.begin);
-      lpt_ints_clear (&d.end);
-      lpt_ints_clear (&d.crop_begin);
-      lpt_ints_clear (&d.crop_end);
-    }
-  lpt_graph_sweep (program->graph);
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

@@ -103,25 +103,18 @@ join (LptNode *conv,
   lpt_node_take_name (copy, conv, "/valid");
 }
 
+static void
+visit (LptNode *node)
+{
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 && node->n_in > 1 && lpt_node_in (node, 0) != NULL &&
+      lpt_node_in (node, 1) != NULL && lpt_node_in (node, 0)->producer->op == LPT_OP_PAD &&
+      lpt_shape_is_static (&lpt_node_in (node, 0)->shape))
+    join (node, lpt_node_in (node, 0)->producer);
+}
+
 gboolean
 lpt_program_join_pads (LptProgram *program,
                        GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0 && node->n_in > 1 && lpt_node_in (node, 0) != NULL &&
-          lpt_node_in (node, 1) != NULL && lpt_node_in (node, 0)->producer->op == LPT_OP_PAD &&
-          lpt_shape_is_static (&lpt_node_in (node, 0)->shape))
-        join (node, lpt_node_in (node, 0)->producer);
-    }
-  lpt_graph_sweep (program->graph);
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

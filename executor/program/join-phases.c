@@ -298,23 +298,18 @@ join (const Joined *w)
                      in_order (w, lpt_more_channels_result (&w->more, joined, "/phases")), NULL);
 }
 
+static void
+visit (LptNode *node)
+{
+  Joined w;
+
+  if (node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA && read_joined (&w, node->graph, node))
+    join (&w);
+}
+
 gboolean
 lpt_program_join_phases (LptProgram *program,
                          GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-  Joined w;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len && (program->flags & LPT_PLAN_ORDERED) == 0; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op == LPT_OP_CONVOLUTION_BACKPROP_DATA && read_joined (&w, program->graph, node))
-        join (&w);
-    }
-
-  return TRUE;
+  return (program->flags & LPT_PLAN_ORDERED) != 0 || lpt_program_visit (program, visit, error);
 }

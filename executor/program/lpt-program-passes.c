@@ -109,6 +109,23 @@ is_left_out (const Pass           *pass,
 }
 
 gboolean
+lpt_program_visit (LptProgram *program,
+                   void      (*visit) (LptNode *node),
+                   GError    **error)
+{
+  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
+  guint i;
+
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    visit (g_ptr_array_index (order, i));
+  lpt_graph_sweep (program->graph);
+
+  return TRUE;
+}
+
+gboolean
 lpt_program_run_passes (LptProgram           *program,
                         const LptPlanOptions *options,
                         GError              **error)

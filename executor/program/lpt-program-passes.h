@@ -15,6 +15,10 @@
 #include "executor/program/program-passes.def"
 #undef LPT_PROGRAM_PASS
 
+/* For passes that change the graph node by node: @visit sees all nodes that it had before, inputs first; then those are
+ * gone that no result needs any more. FALSE + error: nodes depend on each other in a circle. */
+gboolean lpt_program_visit (LptProgram *program, void (*visit) (LptNode *node), GError **error);
+
 /**
  * lpt_program_run_passes:
  * @options: whose flags, disabled passes and print_after are obeyed

@@ -416,25 +416,19 @@ slice_loop (LptNode *node)
     g_clear_pointer (&now[i], lpt_tensor_unref);
 }
 
+static void
+visit (LptNode *node)
+{
+  if (node->op != LPT_OP_LOOP || lpt_node_n_bodies (node) != 1)
+    return;
+  slice_loop (node);
+  /* Lengths that depended on data may be known now, by which the next loop counts. */
+  lpt_graph_infer (node->graph, NULL);
+}
+
 gboolean
 lpt_program_slice_trips (LptProgram *program,
                          GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op != LPT_OP_LOOP || lpt_node_n_bodies (node) != 1)
-        continue;
-      slice_loop (node);
-      /* Lengths that depended on data may be known now, by which the next loop counts. */
-      lpt_graph_infer (program->graph, NULL);
-    }
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

@@ -73,10 +73,7 @@ split (LptGraph *graph,
   lpt_value_set_quant (lpt_node_out (pad), x->quant);
   lpt_node_set_origin (pad, node->origin);
   if (!lpt_node_infer (pad, NULL))
-    {
-      lpt_graph_sweep (graph);
-      return;
-    }
+    return;
   border = lpt_tensor_vector_i64 ((guint) x->shape.rank, zeros);
   none = lpt_node_out (lpt_graph_add_const (graph, NULL, border));
   lpt_node_set_input (node, 0, lpt_node_out (pad));
@@ -84,21 +81,16 @@ split (LptGraph *graph,
   lpt_node_set_input (node, 3, none);
 }
 
+static void
+visit (LptNode *node)
+{
+  if (node->op == LPT_OP_SPACE_TO_BATCH && node->n_in == 4)
+    split (node->graph, node);
+}
+
 gboolean
 lpt_program_split_block_pads (LptProgram *program,
                               GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-
-  if (order == NULL)
-    return FALSE;
-  for (guint i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op == LPT_OP_SPACE_TO_BATCH && node->n_in == 4)
-        split (program->graph, node);
-    }
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

@@ -172,23 +172,18 @@ widen (const Wide *w)
                      in_order (w, lpt_more_channels_result (&w->more, wide, "/wide")), NULL);
 }
 
+static void
+visit (LptNode *node)
+{
+  Wide w;
+
+  if (node->op == LPT_OP_CONVOLUTION && read_wide (&w, node->graph, node))
+    widen (&w);
+}
+
 gboolean
 lpt_program_widen_convolutions (LptProgram *program,
                                 GError    **error)
 {
-  g_autoptr (GPtrArray) order = lpt_graph_order (program->graph, error);
-  guint i;
-  Wide w;
-
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->op == LPT_OP_CONVOLUTION && read_wide (&w, program->graph, node))
-        widen (&w);
-    }
-
-  return TRUE;
+  return lpt_program_visit (program, visit, error);
 }

@@ -231,6 +231,17 @@ exact_bytes (size_t size)
   return p;
 }
 
+/* The same of numbers of about three digits. */
+static inline float *
+random_floats (size_t n)
+{
+  float *p = (float *) exact_bytes (n * sizeof (float));
+
+  for (size_t i = 0; i < n; i++)
+    p[i] = (float) random_range (-1000, 1000) / 333.0f;
+  return p;
+}
+
 /* Packed weights, workspaces: they begin at a line and end at most a line before the page. */
 static inline void *
 aligned_bytes (size_t size)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "kernel-test.h"
+#include "rescale-test.h"
 
 #include "executor/kernels/codes16/codes16.h"
 #include "executor/kernels/requant/requant-scalar.h"
@@ -18,34 +19,20 @@ fill (size_t n, int32_t low, int32_t high, int32_t *x)
     x[i] = (int32_t) (random_u32 () % 8 == 0 ? (random_u32 () % 2 ? low : high) : random_range (low, high));
 }
 
-/* A multiplier of TensorFlow Lite's two roundings, or of one. */
 static LptRescale
 draw_rescale (int32_t *mult, int *shift, bool *once)
 {
-  LptRescale r = { .m = (int32_t) random_range (1 << 30, INT32_MAX) };
-  const int s = (int) random_range (-20, 0);
-
+  *mult = (int32_t) random_range (1 << 30, INT32_MAX);
+  *shift = (int) random_range (-20, 0);
   *once = random_u32 () % 2;
-  *mult = r.m;
-  *shift = s;
-  r.shift[0] = *once ? 31 - s : 31;
-  r.half[0] = INT64_C (1) << (r.shift[0] - 1);
-  r.shift[1] = *once ? 0 : -s;
-  r.half[1] = (INT64_C (1) << r.shift[1]) >> 1;
-  r.away = r.shift[1] > 0;
-  return r;
+  return rescale_of (*mult, *shift, *once);
 }
 
+/* By the functions that eval/ has. */
 static int32_t
-rescaled (int32_t x, int32_t mult, int shift, bool once)
+requantized (int32_t x, int32_t mult, int shift, bool once)
 {
   return once ? lpt_requant_single (x, mult, shift) : lpt_requant_double (x, mult, shift);
-}
-
-static int32_t
-limited (int64_t v, int32_t low, int32_t high)
-{
-  return (int32_t) (v < low ? low : v > high ? high : v);
 }
 
 static bool
@@ -103,7 +90,7 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   memcpy (z, x, sizeof z);
   k->rescale (&scale, n, z);
   for (size_t i = 0; i < n; i++)
-    ok = ok && z[i] == limited (rescaled (x[i], mult[0], shift[0], once[0]), -32768, 32767);
+    ok = ok && z[i] == within (requantized (x[i], mult[0], shift[0], once[0]), -32768, 32767);
 
   sum.r1 = draw_rescale (&mult[0], &shift[0], &once[0]);
   sum.r2 = draw_rescale (&mult[1], &shift[1], &once[1]);
@@ -114,11 +101,11 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   k->sum (&sum, n, z, y);
   for (size_t i = 0; i < n; i++)
     {
-      const int64_t a = rescaled (x[i] * (1 << 15), mult[0], shift[0], once[0]),
-                    b = rescaled (y[i] * (1 << 15), mult[1], shift[1], once[1]), all = a + sum.sign * b;
+      const int64_t a = requantized (x[i] * (1 << 15), mult[0], shift[0], once[0]),
+                    b = requantized (y[i] * (1 << 15), mult[1], shift[1], once[1]), all = a + sum.sign * b;
 
       if (all >= INT32_MIN && all <= INT32_MAX)
-        ok = ok && z[i] == limited (rescaled ((int32_t) all, mult[2], shift[2], once[2]), -30000, 32767);
+        ok = ok && z[i] == within (requantized ((int32_t) all, mult[2], shift[2], once[2]), -30000, 32767);
     }
 
   sum.form = LPT_SUM16_SINGLE;
@@ -129,8 +116,8 @@ check_numbers (const LptCodes16Kernel *k, size_t n)
   memcpy (z, x, sizeof z);
   k->sum (&sum, n, z, y);
   for (size_t i = 0; i < n; i++)
-    ok = ok && z[i] == limited (((int64_t) x[i] * sum.m1 + (int64_t) y[i] * sum.m2 + sum.bias) >> sum.shift, -30000,
-                                32767);
+    ok = ok && z[i] == within (((int64_t) x[i] * sum.m1 + (int64_t) y[i] * sum.m2 + sum.bias) >> sum.shift, -30000,
+                               32767);
 
   memcpy (z, x, sizeof z);
   k->multiply (n, z, y);
@@ -167,8 +154,8 @@ check_ends (const LptCodes16Kernel *k, size_t n)
     sums[i] = random_range (-(1 << 30), 1 << 30) * (INT64_C (1) << random_range (0, 17)) + random_range (-9, 9);
   k->end (&end, n, sums, x);
   for (size_t i = 0; i < n; i++)
-    ok = ok && x[i] == (end.wide ? limited ((sums[i] * end.m + end.half) >> end.shift, -32768, 32767)
-                                 : limited (rescaled ((int32_t) sums[i], mult, shift, once), -32768, 32767));
+    ok = ok && x[i] == (end.wide ? within ((sums[i] * end.m + end.half) >> end.shift, -32768, 32767)
+                                 : within (requantized ((int32_t) sums[i], mult, shift, once), -32768, 32767));
   return ok;
 }
 
@@ -188,7 +175,7 @@ check_reals (const LptCodes16Kernel *k, size_t n)
   k->quantize (&q, n, in, x);
   for (size_t i = 0; i < n; i++)
     ok = ok && x[i] == (isnan (in[i]) ? 0
-                                      : limited ((int64_t) round ((double) in[i] / (double) q.scale), q.low, q.high));
+                                      : within ((int64_t) round ((double) in[i] / (double) q.scale), q.low, q.high));
   for (q.form = LPT_QUANTIZE16_DIVIDE; q.form <= LPT_QUANTIZE16_LINE_AWAY; q.form++)
     {
       k->quantize (&q, n, in, x);
@@ -199,7 +186,7 @@ check_reals (const LptCodes16Kernel *k, size_t n)
                      away = q.form == LPT_QUANTIZE16_DIVIDE_AWAY || q.form == LPT_QUANTIZE16_LINE_AWAY;
           const float v = times ? in[i] * q.scale : in[i] / q.scale, whole = away ? roundf (v) : rintf (v);
 
-          ok = ok && x[i] == want[i] && (isnan (v) || x[i] == limited ((int64_t) whole, q.low, q.high));
+          ok = ok && x[i] == want[i] && (isnan (v) || x[i] == within ((int64_t) whole, q.low, q.high));
         }
     }
   k->reals (q.scale, n, x, out);

@@ -8,16 +8,6 @@
 
 #include "executor/kernels/fgemm/fgemm.h"
 
-static float *
-random_floats (size_t n)
-{
-  float *p = (float *) exact_bytes (n * sizeof (float));
-
-  for (size_t i = 0; i < n; i++)
-    p[i] = (float) random_range (-1000, 1000) / 333.0f;
-  return p;
-}
-
 /* The formula of the header, for one element. */
 static float
 expected (const LptFgemmTile *t, const float *b, size_t ldb, size_t r, size_t c)

@@ -3,45 +3,18 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "kernel-test.h"
+#include "rescale-test.h"
 
 #include "executor/kernels/lstm/fixed16.h"
 #include "executor/kernels/lstm/lstm.h"
 
 static LptRescale
-rescale_of (int least, int most)
+draw_rescale (int least, int most)
 {
   int s = random_range (least, most);
   bool once = s > 0 || random_u32 () % 2;
-  LptRescale r = { .m = random_range (1 << 30, INT32_MAX), .away = !once && s < 0 };
 
-  r.shift[0] = once ? 31 - s : 31;
-  r.half[0] = INT64_C (1) << (r.shift[0] - 1);
-  r.shift[1] = once ? 0 : -s;
-  r.half[1] = (INT64_C (1) << r.shift[1]) >> 1;
-  return r;
-}
-
-/* floor (v / 2^s) */
-static int64_t
-floor_shift (int64_t v, int s)
-{
-  int64_t unit = INT64_C (1) << s, q = v / unit;
-
-  return v % unit < 0 ? q - 1 : q;
-}
-
-static int64_t
-rescaled (const LptRescale *r, int64_t acc)
-{
-  int64_t v = floor_shift (acc * r->m + r->half[0], r->shift[0]);
-
-  return floor_shift (v + r->half[1] - (v < 0 ? r->away : 0), r->shift[1]);
-}
-
-static int64_t
-within (int64_t v, int64_t low, int64_t high)
-{
-  return v < low ? low : v > high ? high : v;
+  return rescale_of (random_range (1 << 30, INT32_MAX), s, once);
 }
 
 static int16_t
@@ -107,7 +80,7 @@ static bool
 check (const LptLstmKernel *kernel, size_t cells, unsigned round)
 {
   const size_t all = LPT_LSTM_GATES * cells;
-  LptLstm p = { .cells = cells, .coupled = round % 3 == 1, .of_hidden = rescale_of (-31, -15),
+  LptLstm p = { .cells = cells, .coupled = round % 3 == 1, .of_hidden = draw_rescale (-31, -15),
                 .bits = (int) (round % 7), .clip = round % 5 == 0 ? random_range (1, INT16_MAX) : 0,
                 .zero = random_range (-128, 127) };
   int32_t *x = (int32_t *) exact_bytes (all * 4), *h = (int32_t *) exact_bytes (all * 4),
@@ -120,8 +93,8 @@ check (const LptLstmKernel *kernel, size_t cells, unsigned round)
   p.fresh = 15 + p.bits;
   for (size_t g = 0; g < LPT_LSTM_GATES; g++)
     {
-      p.of_x[g] = rescale_of (-31, round % 4 == 0 ? 30 : 0);
-      p.of_h[g] = rescale_of (-31, round % 4 == 0 ? 30 : 0);
+      p.of_x[g] = draw_rescale (-31, round % 4 == 0 ? 30 : 0);
+      p.of_h[g] = draw_rescale (-31, round % 4 == 0 ? 30 : 0);
     }
   for (size_t k = 0; k < all; k++)
     {

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "kernel-test.h"
+#include "rescale-test.h"
 
 #include "executor/kernels/svdf/svdf.h"
 
@@ -12,37 +13,12 @@ typedef struct {
 } Case;
 
 static LptRescale
-rescale_of (unsigned round)
+draw_rescale (unsigned round)
 {
   int s = random_range (-31, 30);
-  bool once = s > 0 || round % 2;
-  LptRescale r = { .m = random_range (1 << 30, INT32_MAX), .away = !once && s < 0 };
+  int32_t m = random_range (1 << 30, INT32_MAX);
 
-  if (round % 7 == 0)
-    r.m = -r.m;
-  r.shift[0] = once ? 31 - s : 31;
-  r.half[0] = INT64_C (1) << (r.shift[0] - 1);
-  r.shift[1] = once ? 0 : -s;
-  r.half[1] = (INT64_C (1) << r.shift[1]) >> 1;
-  return r;
-}
-
-/* floor (v / 2^s) */
-static int64_t
-floor_shift (int64_t v, int s)
-{
-  int64_t unit = INT64_C (1) << s, q = v / unit;
-
-  return v % unit < 0 ? q - 1 : q;
-}
-
-static int64_t
-rescaled (const LptRescale *r, int64_t acc, int64_t low, int64_t high)
-{
-  int64_t v = floor_shift (acc * r->m + r->half[0], r->shift[0]);
-
-  v = floor_shift (v + r->half[1] - (v < 0 ? r->away : 0), r->shift[1]);
-  return v < low ? low : v > high ? high : v;
+  return rescale_of (round % 7 == 0 ? -m : m, s, s > 0 || round % 2);
 }
 
 /* Weights of any 16 bits, of few bits, and those whose sums fit 32 bits by a hair or not. */
@@ -80,7 +56,7 @@ check (const LptSvdfKernel *kernel, const Case *c)
   uint8_t *narrow = exact_bytes (units), *y = exact_bytes (units);
   int64_t *bias = (int64_t *) exact_bytes (units * 8);
   int32_t *sums = (int32_t *) exact_bytes (c->filters * 4);
-  LptSvdf p = { c->filters, c->rank, c->memory, rescale_of (c->round), rescale_of (c->round / 2), low, high, narrow,
+  LptSvdf p = { c->filters, c->rank, c->memory, draw_rescale (c->round), draw_rescale (c->round / 2), low, high, narrow,
                 bias, random_range (0, 255) };
   bool ok = true;
 
@@ -91,7 +67,7 @@ check (const LptSvdfKernel *kernel, const Case *c)
     bias[u] = random_range (INT32_MIN / 2, INT32_MAX / 2);
   memcpy (memories, next, all * 2);
   for (size_t f = 0; f < c->filters; f++)
-    memories[(f + 1) * c->memory - 1] = (int16_t) rescaled (&p.newest, sums[f], INT16_MIN, INT16_MAX);
+    memories[(f + 1) * c->memory - 1] = (int16_t) within (rescaled (&p.newest, sums[f]), INT16_MIN, INT16_MAX);
 
   kernel->step (&p, sums, next, y);
   ok = memcmp (memories, next, all * 2) == 0;
@@ -101,8 +77,8 @@ check (const LptSvdfKernel *kernel, const Case *c)
 
       for (size_t k = u * length; k < (u + 1) * length; k++)
         sum += (int64_t) memories[k] * w[k];
-      sum = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
-      ok = ok && y[u] == rescaled (&p.result, sum, -p.zero, 255 - p.zero) + p.zero;
+      sum = rescaled (&p.result, within (sum, INT32_MIN, INT32_MAX));
+      ok = ok && y[u] == within (sum, -p.zero, 255 - p.zero) + p.zero;
     }
 
   free (w);

@@ -12,16 +12,6 @@
 #define OUT    LPT_WINOGRAD_OUT
 #define POINTS LPT_WINOGRAD_POINTS
 
-static float *
-random_floats (size_t n)
-{
-  float *p = (float *) exact_bytes (n * sizeof (float));
-
-  for (size_t i = 0; i < n; i++)
-    p[i] = (float) random_range (-1000, 1000) / 333.0f;
-  return p;
-}
-
 static void
 in_points (const float *d, size_t step, float *to)
 {

@@ -33,6 +33,32 @@ fast_random_tensor (LptDType        dtype,
   return lpt_tensor_from_f64 (dtype, shape, values, NULL);
 }
 
+/* The graph that @text is. */
+static inline LptGraph *
+fast_case_read (const char *text,
+                const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  LptGraph *graph = lpt_graph_from_text (text, -1, name, &error);
+
+  g_test_message ("%s", text);
+  g_assert_no_error (error);
+
+  return graph;
+}
+
+static inline LptPlan *
+fast_plan (LptGraph *graph,
+           guint     flags)
+{
+  g_autoptr (GError) error = NULL;
+  LptPlan *plan = lpt_plan_new (graph, NULL, flags, &error);
+
+  g_assert_no_error (error);
+
+  return plan;
+}
+
 static inline GPtrArray *
 fast_run (LptGraph  *graph,
           guint      flags,
@@ -40,12 +66,11 @@ fast_run (LptGraph  *graph,
           GPtrArray *inputs)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+  g_autoptr (LptPlan) plan = fast_plan (graph, flags);
   g_autoptr (LptPlanContext) context = NULL;
   GPtrArray *outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   guint i, round;
 
-  g_assert_no_error (error);
   context = lpt_plan_context_new (plan, threads < LOOPS_DRAWN ? threads : 1, &error);
   g_assert_no_error (error);
   if (threads == LOOPS_DRAWN)
@@ -149,18 +174,22 @@ fast_case_compare (LptGraph *graph,
   fast_case_compare_inputs (graph, inputs);
 }
 
-/* All ops of @graph have kernels. */
+/* All ops of @graph have kernels, and the program says @what (NULL: anything). */
+static inline void
+fast_case_assert_program (LptGraph   *graph,
+                          const char *what)
+{
+  g_autoptr (LptPlan) plan = fast_plan (graph, 0);
+  g_autofree char *program = lpt_plan_to_text (plan, 0);
+
+  if (strstr (program, "reference") != NULL || (what != NULL && strstr (program, what) == NULL))
+    g_error ("%s", program);
+}
+
 static inline void
 fast_case_assert_kernels (LptGraph *graph)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
-  g_autofree char *program = NULL;
-
-  g_assert_no_error (error);
-  program = lpt_plan_to_text (plan, 0);
-  if (strstr (program, "reference") != NULL)
-    g_error ("%s", program);
+  fast_case_assert_program (graph, NULL);
 }
 
 /* The same of the graph @text, whose results are the plain ops'. */
@@ -169,10 +198,8 @@ fast_case_compare_text (const char *text,
                         double      low,
                         double      high)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "text", &error);
+  g_autoptr (LptGraph) graph = fast_case_read (text, "text");
 
-  g_assert_no_error (error);
   fast_case_assert_kernels (graph);
   fast_case_compare (graph, low, high);
 }
@@ -198,10 +225,8 @@ fast_case_graph_for (const char *text,
                      const char *name,
                      const char *mode)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
-  LptGraph *graph;
 
   g_string_printf (out, "graph {lowered=true, requant=\"%s\"}\n", mode);
   while (*text != '\0')
@@ -221,10 +246,8 @@ fast_case_graph_for (const char *text,
         else
           g_string_append_printf (out, "%.4f%s", g_rand_double_range (rand, -1, 1), n > 1 ? "," : "");
     }
-  graph = lpt_graph_from_text (out->str, -1, name, &error);
-  g_assert_no_error (error);
 
-  return graph;
+  return fast_case_read (out->str, name);
 }
 
 static inline LptGraph *

@@ -7,18 +7,8 @@
 #include <string.h>
 
 #include <lpt/lpt-compare.h>
-#include <lpt/lpt-text.h>
 
-static LptGraph *
-parse (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph = lpt_graph_from_text (text, -1, NULL, &error);
-
-  g_assert_no_error (error);
-
-  return graph;
-}
+#include "graph-case.h"
 
 static LptComparison *
 compare (const char *a,

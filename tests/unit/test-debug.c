@@ -8,18 +8,8 @@
 
 #include <lpt/lpt-compare.h>
 #include <lpt/lpt-debug.h>
-#include <lpt/lpt-text.h>
 
-static LptGraph *
-parse (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph = lpt_graph_from_text (text, -1, NULL, &error);
-
-  g_assert_no_error (error);
-
-  return graph;
-}
+#include "graph-case.h"
 
 /* Four samples of -1 .. 1. */
 static LptData *

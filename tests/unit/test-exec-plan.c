@@ -7,26 +7,15 @@
 #include <string.h>
 
 #include <lpt/lpt-executor.h>
-#include <lpt/lpt-text.h>
 
 #include "eval/lpt-evaluate-node.h"
 #include "executor/lpt-plan.h"
 #include "executor/program/lpt-arena.h"
+#include "graph-case.h"
 
 #define CHAIN \
   "%x = Parameter : f32[1,4]\n%a = Relu(%x) : f32[1,4]\n%b = Negative(%a) : f32[1,4]\n%c = Add(%b, %a) : f32[1,4]\n" \
   "%d = Exp(%c) : f32[1,4]\n%e = Add(%d, %x) : f32[1,4]\nResult(%e)\n"
-
-static LptGraph *
-parse (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph = lpt_graph_from_text (text, -1, "test", &error);
-
-  g_assert_no_error (error);
-
-  return graph;
-}
 
 static LptTensor *
 floats (gint64       n,

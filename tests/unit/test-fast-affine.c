@@ -85,7 +85,6 @@ test_drawn (void)
 
   for (seed = 0; seed < ROUNDS; seed++)
     {
-      g_autoptr (GError) error = NULL;
       g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
       g_autoptr (GString) text = g_string_new (NULL);
       g_autoptr (LptGraph) graph = NULL;
@@ -93,11 +92,8 @@ test_drawn (void)
       Draw d = { .rand = rand, .text = text };
 
       draw (&d);
-      g_test_message ("%s", text->str);
-      graph = lpt_graph_from_text (text->str, -1, "drawn", &error);
-      g_assert_no_error (error);
-      plan = lpt_plan_new (graph, NULL, 0, &error);
-      g_assert_no_error (error);
+      graph = fast_case_read (text->str, "drawn");
+      plan = fast_plan (graph, 0);
       for (i = 0; i < plan->program->ops->len; i++)
         g_assert_true (((LptProgramOp *) g_ptr_array_index (plan->program->ops, i))->has_form);
       fast_case_compare (graph, -4, 4);

@@ -7,21 +7,11 @@
  */
 
 #include "fast-case.h"
+#include "fast-draw.h"
 
 static const char *const modes[] = { "litert", "litert-double", "litert-single", "xnnpack", "single", "onnx",
                                      "caffe2" };
 static const char *const types[] = { "i16", "i16", "u16" };
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
-
-#define ONE_OF(list) (list[draw (0, G_N_ELEMENTS (list) - 1)])
 
 /* A type with a scale near @scale and a zero point, mostly 0. */
 static char *
@@ -52,20 +42,6 @@ static void
 compare (const char *text)
 {
   compare_limits (text, 40);
-}
-
-static char *
-draw_dims (const gint *dims,
-           gint        rank,
-           gboolean    whole)
-{
-  GString *text = g_string_new (NULL);
-  gint d;
-
-  for (d = 0; d < rank; d++)
-    g_string_append_printf (text, "%s%d", d > 0 ? "," : "", whole || draw (0, 2) ? dims[d] : 1);
-
-  return g_string_free (text, FALSE);
 }
 
 /* The mixed operand of 8 bits is the second one: sums of the modes of TensorFlow Lite shift by the type of the first

@@ -6,26 +6,7 @@
 
 #include "executor/lpt-plan.h"
 #include "fast-case.h"
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
-
-static LptGraph *
-read_graph (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph = lpt_graph_from_text (text, -1, "drawn", &error);
-
-  g_assert_no_error (error);
-
-  return graph;
-}
+#include "fast-draw.h"
 
 static GPtrArray *
 inputs_of (LptGraph *graph)
@@ -82,7 +63,7 @@ test_l2 (void)
           *text = g_strdup_printf ("%%x = Parameter : f32[%d,%d,%d]\n%%a = Const {%s} : i64[%d]\n"
                                    "%%y = NormalizeL2(%%x, %%a) {eps=0.5, eps_mode=%s} : f32[%d,%d,%d]\nResult(%%y)\n",
                                    n, c, w, set, (axes & 1) + (axes >> 1 & 1) + (axes >> 2), modes[1 - adds], n, c, w);
-      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       g_autofree double *sums = g_new0 (double, n * c * w);
       double *want = g_new (double, n * c * w);
@@ -116,7 +97,7 @@ test_groups (void)
                            "%%y = GroupNormalization(%%x, %%s, %%b) {num_groups=%d, epsilon=0.25} : f32[%d,%d,%d]\n"
                            "Result(%%y)\n",
                            n, c, w, c, c, groups, n, c, w);
-      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);
 
@@ -158,7 +139,7 @@ test_rows (void)
                            "%%y = MVN(%%x, %%a) {eps=0.5, eps_mode=%s, normalize_variance=%s} : f32[2,%d]\n"
                            "Result(%%y)\n",
                            length, outside ? "OUTSIDE_SQRT" : "INSIDE_SQRT", variance ? "true" : "false", length);
-      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, 2 * length);
       gint row;
@@ -195,7 +176,7 @@ test_batch (void)
                            "%%y = BatchNormInference(%%x, %%g, %%b, %%m, %%v) {epsilon=0.25} : f32[%d,%d,%d]\n"
                            "Result(%%y)\n",
                            n, c, w, c, c, c, c, n, c, w);
-      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);
 
@@ -226,7 +207,7 @@ test_lrn (void)
           *text = g_strdup_printf ("%%x = Parameter : %s\n%%a = Const {1} : i64[1]\n"
                                    "%%y = LRN(%%x, %%a) {alpha=0.5, beta=%g, bias=0.25, size=%d} : %s\nResult(%%y)\n",
                                    shape, beta, size, shape);
-      g_autoptr (LptGraph) graph = read_graph (text);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
       g_autoptr (GPtrArray) inputs = inputs_of (graph);
       double *want = g_new (double, n * c * w);
 

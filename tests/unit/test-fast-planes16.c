@@ -7,20 +7,10 @@
  */
 
 #include "fast-case.h"
+#include "fast-draw.h"
 
 static const char *const modes[] = { "litert", "litert-double", "litert-single", "xnnpack", "single" };
 static const char *const types[] = { "i16", "i16", "u16" };
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
-
-#define ONE_OF(list) (list[draw (0, G_N_ELEMENTS (list) - 1)])
 
 static void
 compare (const char *text,

@@ -5,15 +5,7 @@
 
 #include "executor/lpt-plan.h"
 #include "fast-case.h"
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
+#include "fast-draw.h"
 
 /* Numbers for a Const of @n elements. */
 static void
@@ -163,11 +155,9 @@ static void
 check_form (LptGraph *graph,
             gboolean  coded)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, 0, &error);
+  g_autoptr (LptPlan) plan = fast_plan (graph, 0);
   guint i;
 
-  g_assert_no_error (error);
   for (i = 0; i < plan->program->ops->len; i++)
     {
       const LptProgramOp *op = plan->program->ops->pdata[i];
@@ -188,10 +178,8 @@ test_drawn (void)
       for (cell = 0; cell < 2; cell++)
         {
           g_autofree char *text = draw_graph (kind, cell, round % 4);
-          g_autoptr (GError) error = NULL;
-          g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "drawn", &error);
+          g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
 
-          g_assert_no_error (error);
           check_form (graph, round % 4 > 0);
           fast_case_compare (graph, -1, 1);
         }

@@ -8,17 +8,9 @@
 
 #include "executor/lpt-plan.h"
 #include "fast-case.h"
+#include "fast-draw.h"
 
 static const char *const ops[] = { "Sum", "Mean", "Prod", "Max", "Min", "L1", "L2" };
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
 
 static LptGraph *
 graph_of (const char *op,
@@ -28,8 +20,6 @@ graph_of (const char *op,
 {
   g_autoptr (GString) x = g_string_new (NULL), y = g_string_new (NULL), set = g_string_new (NULL);
   g_autofree char *text = NULL;
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph;
   gint d, n = 0;
 
   for (d = 0; d < rank; d++)
@@ -42,10 +32,8 @@ graph_of (const char *op,
   text = g_strdup_printf ("%%x = Parameter : f32[%s]\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) "
                           "{keep_dims=true} : f32[%s]\nResult(%%y)\n",
                           x->str, set->str, n, op, y->str);
-  graph = lpt_graph_from_text (text, -1, "drawn", &error);
-  g_assert_no_error (error);
 
-  return graph;
+  return fast_case_read (text, "drawn");
 }
 
 static double

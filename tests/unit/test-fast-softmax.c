@@ -6,17 +6,9 @@
 
 #include "executor/lpt-plan.h"
 #include "fast-case.h"
+#include "fast-draw.h"
 
 #include "eval/requant/lpt-requant-modes.h"
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
 
 static char *
 draw_shape (gint *rank)
@@ -58,10 +50,8 @@ draw_reals (void)
 static void
 compare (const char *text)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "drawn", &error);
+  g_autoptr (LptGraph) graph = fast_case_read (text, "drawn");
 
-  g_assert_no_error (error);
   fast_case_compare (graph, -6, 6);
 }
 

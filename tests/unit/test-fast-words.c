@@ -7,37 +7,13 @@
  */
 
 #include "fast-case.h"
+#include "fast-draw.h"
 
 static const char *const types[] = { "i64", "i32", "u32", "u8", "i8", "i16", "u16" };
 static const char *const arithmetic[] = { "Add", "Subtract", "Multiply", "Maximum", "Minimum", "SquaredDifference",
                                           "BitwiseAnd", "BitwiseOr", "BitwiseXor" };
 static const char *const unary[] = { "Negative", "Abs", "Sign", "Relu", "BitwiseNot", "Clamp" };
 static const char *const comparisons[] = { "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual" };
-
-static GRand *draws;
-
-static gint
-draw (gint from,
-      gint to)
-{
-  return g_rand_int_range (draws, from, to + 1);
-}
-
-#define ONE_OF(list) (list[draw (0, G_N_ELEMENTS (list) - 1)])
-
-static char *
-draw_dims (const gint *dims,
-           gint        rank,
-           gboolean    whole)
-{
-  GString *text = g_string_new (NULL);
-  gint d;
-
-  for (d = 0; d < rank; d++)
-    g_string_append_printf (text, "%s%d", d > 0 ? "," : "", whole || draw (0, 2) ? dims[d] : 1);
-
-  return g_string_free (text, FALSE);
-}
 
 static void
 compare (const char *text)
@@ -212,10 +188,8 @@ test_divisors (void)
 {
   const char *text = "%x = Parameter : i32[5,7]\n%a = Parameter : i32[7]\n%one = Const {1} : i32[]\n"
                      "%b = BitwiseOr(%a, %one) : i32[7]\n%y = Divide(%x, %b) : i32[5,7]\nResult(%y)\n";
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "divisors", &error);
+  g_autoptr (LptGraph) graph = fast_case_read (text, "divisors");
 
-  g_assert_no_error (error);
   fast_case_compare (graph, -2, 2);
 }
 

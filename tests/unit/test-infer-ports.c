@@ -10,6 +10,8 @@
 
 #include <lpt/lpt-openvino.h>
 
+#include "graph-case.h"
+
 static LptShape
 port_shape (xmlNode *port)
 {
@@ -80,31 +82,13 @@ compare_ports (LptGraph   *graph,
 }
 
 static void
-find_files (const char *folder,
-            GPtrArray  *found)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      if (g_str_has_suffix (name, ".xml"))
-        g_ptr_array_add (found, g_steal_pointer (&path));
-      else if (g_file_test (path, G_FILE_TEST_IS_DIR))
-        find_files (path, found);
-    }
-}
-
-static void
 test_ports (gconstpointer data)
 {
   const char *folder = data;
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
   guint ports = 0, refused = 0;
 
-  find_files (folder, found);
+  find_files (folder, ".xml", found);
   if (found->len == 0)
     {
       g_test_skip_printf ("%s is absent", folder);

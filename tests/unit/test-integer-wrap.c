@@ -91,6 +91,47 @@ tensor_of (LptDType    dtype,
                                       : lpt_tensor_from_f64 (dtype, &shape, numbers, NULL);
 }
 
+/* All outputs. */
+static GPtrArray *
+run_graph (LptGraph         *graph,
+           guint             flags,
+           LptTensor *const *in)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
+  g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+  GPtrArray *outputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  guint i;
+
+  g_assert_no_error (error);
+  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
+    g_assert_true (lpt_plan_context_set_input (context, i, in[i], &error));
+  g_assert_true (lpt_plan_run (plan, context, &error));
+  for (i = 0; i < lpt_plan_n_outputs (plan); i++)
+    g_ptr_array_add (outputs, lpt_plan_context_output (context, i, &error));
+  g_assert_no_error (error);
+
+  return outputs;
+}
+
+/* The forms of a graph that give the same: the reference, the kernels, and those of what the pipeline makes of it. */
+enum { REFERENCE, KERNELS, LOWERED, N_FORMS };
+
+static GPtrArray *
+run_form (const char       *text,
+          guint             form,
+          LptTensor *const *in)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
+  g_autoptr (LptConfig) config = lpt_config_new ();
+
+  g_assert_no_error (error);
+  g_assert_true (form != LOWERED || lpt_pipeline_run (graph, config, NULL, NULL, &error));
+
+  return run_graph (graph, form == REFERENCE ? LPT_PLAN_REFERENCE : 0, in);
+}
+
 static void
 check (const Case *c,
        LptDType    dtype,
@@ -108,10 +149,9 @@ check (const Case *c,
                                            c->ending != NULL ? rows : plain);
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-  g_autoptr (LptTensor) a = NULL, b = NULL, out = NULL;
-  LptTensor **in[2] = { &a, &b };
-  g_autoptr (LptPlan) plan = NULL;
-  g_autoptr (LptPlanContext) context = NULL;
+  g_autoptr (LptTensor) a = NULL, b = NULL;
+  LptTensor **in[2] = { &a, &b }, *out;
+  g_autoptr (GPtrArray) outputs = NULL;
   Wide values[2][N];
   guint i, k;
 
@@ -125,15 +165,8 @@ check (const Case *c,
         lpt_value_replace (lpt_node_out (lpt_graph_find (graph, i == 0 ? "a" : "b")),
                            lpt_node_out (lpt_graph_add_const (graph, NULL, *in[i])), NULL);
     }
-  plan = lpt_plan_new (graph, NULL, flags, &error);
-  g_assert_no_error (error);
-  context = lpt_plan_context_new (plan, 1, &error);
-  g_assert_no_error (error);
-  for (i = 0; i < lpt_plan_n_inputs (plan); i++)
-    g_assert_true (lpt_plan_context_set_input (context, i, *in[i], &error));
-  g_assert_true (lpt_plan_run (plan, context, &error));
-  out = lpt_plan_context_output (context, 0, &error);
-  g_assert_no_error (error);
+  outputs = run_graph (graph, flags, (LptTensor *[]) { a, b });
+  out = g_ptr_array_index (outputs, 0);
   for (k = 0; k < N; k++)
     {
       const Wide want = keep (c->define (values[0][k], values[1][k]), dtype);
@@ -171,25 +204,21 @@ test_matmul (void)
         lpt_dtype_name (dtype), lpt_dtype_name (dtype), transposed ? "4,32" : "32,4", transposed ? "true" : "false");
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-      g_autoptr (LptPlan) plan = graph != NULL ? lpt_plan_new (graph, NULL, flags, &error) : NULL;
-      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-      g_autoptr (LptTensor) out = NULL;
+      g_autoptr (GPtrArray) outputs = NULL, in = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
       Wide values[2][N];
 
       g_assert_no_error (error);
       for (guint i = 0; i < 2; i++)
         {
-          g_autoptr (LptTensor) vector = NULL, in = NULL;
+          g_autoptr (LptTensor) vector = NULL;
 
           for (guint k = 0; k < N; k++)
             values[i][k] = draw (dtype);
           vector = tensor_of (dtype, values[i]);
-          in = lpt_tensor_reshape (vector, &lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape, NULL);
-          g_assert_true (lpt_plan_context_set_input (context, i, in, &error));
+          g_ptr_array_add (in, lpt_tensor_reshape (
+            vector, &lpt_node_out (g_ptr_array_index (graph->parameters, i))->shape, NULL));
         }
-      g_assert_true (lpt_plan_run (plan, context, &error));
-      out = lpt_plan_context_output (context, 0, &error);
-      g_assert_no_error (error);
+      outputs = run_graph (graph, flags, (LptTensor *const *) in->pdata);
       for (guint k = 0; k < 16; k++)
         {
           unsigned __int128 sum = 0;
@@ -197,7 +226,8 @@ test_matmul (void)
           for (guint i = 0; i < 32; i++)
             sum += (unsigned __int128) values[0][k / 4 * 32 + i] *
                    (unsigned __int128) values[1][transposed ? k % 4 * 32 + i : i * 4 + k % 4];
-          g_assert_cmpint (lpt_tensor_get_i64 (out, k), ==, (gint64) keep ((Wide) sum, dtype));
+          g_assert_cmpint (lpt_tensor_get_i64 (g_ptr_array_index (outputs, 0), k), ==,
+                           (gint64) keep ((Wide) sum, dtype));
         }
     }
 }
@@ -219,15 +249,9 @@ test_openvino (void)
   g_assert_no_error (error);
   for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
     {
-      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
-      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-      g_autoptr (LptTensor) out = NULL;
+      g_autoptr (GPtrArray) outputs = run_graph (graph, flags, &x);
+      LptTensor *out = g_ptr_array_index (outputs, 0);
 
-      g_assert_no_error (error);
-      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
-      g_assert_true (lpt_plan_run (plan, context, &error));
-      out = lpt_plan_context_output (context, 0, &error);
-      g_assert_no_error (error);
       g_assert_cmpfloat (lpt_tensor_get_f64 (out, 0), ==, flags == LPT_PLAN_REFERENCE ? 893 : 255);
       g_assert_cmpfloat (lpt_tensor_get_f64 (out, 1), ==, 143);
     }
@@ -242,27 +266,19 @@ test_codes (void)
                      "%y = Reshape(%x, %n) : i8[16,16]\n%z = Negative(%x) : i8[256]\n%w = Add(%y, %y) : i8[16,16]\n"
                      "Result(%y)\nResult(%z)\nResult(%w)\n";
   const LptShape shape = { .rank = 1, .dims = { 256 } };
-  g_autoptr (GError) error = NULL;
   double codes[256];
 
   for (gint k = 0; k < 256; k++)
     codes[k] = (double) k - 128;
   g_autoptr (LptTensor) x = lpt_tensor_from_f64 (LPT_DTYPE_I8, &shape, codes, NULL);
-  for (guint how = 0; how < 3; how++)
+  for (guint form = 0; form < N_FORMS; form++)
     {
-      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-      g_autoptr (LptConfig) config = lpt_config_new ();
-      g_assert_no_error (error);
-      g_assert_true (how < 2 || lpt_pipeline_run (graph, config, NULL, NULL, &error));
-      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, how == 0 ? LPT_PLAN_REFERENCE : 0, &error);
-      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-      g_assert_no_error (error);
-      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
-      g_assert_true (lpt_plan_run (plan, context, &error));
+      g_autoptr (GPtrArray) outputs = run_form (text, form, &x);
+
       for (guint o = 0; o < 3; o++)
         {
-          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
-          g_assert_no_error (error);
+          LptTensor *out = g_ptr_array_index (outputs, o);
+
           for (gint k = 0; k < 256; k++)
             {
               const gint number = (gint) nearbyint (2.5 * (k - 148)), y = CLAMP (number, -128, 127);
@@ -289,7 +305,6 @@ test_sums (void)
                      "Result(%a)\nResult(%d)\nResult(%p)\nResult(%g)\nResult(%s)\nResult(%n)\nResult(%c)\n";
   const LptShape data = { .rank = 2, .dims = { ROWS, TERMS } }, weights = { .rank = 2, .dims = { TERMS, COLUMNS } },
                  sums = { .rank = 2, .dims = { ROWS, COLUMNS } };
-  g_autoptr (GError) error = NULL;
   double x[ROWS * TERMS], w[TERMS * COLUMNS], b[SUMS];
   gint64 m[SUMS];
 
@@ -308,23 +323,14 @@ test_sums (void)
   g_autoptr (LptTensor) tx = lpt_tensor_from_f64 (LPT_DTYPE_U8, &data, x, NULL);
   g_autoptr (LptTensor) tw = lpt_tensor_from_f64 (LPT_DTYPE_I8, &weights, w, NULL);
   g_autoptr (LptTensor) tb = lpt_tensor_from_f64 (LPT_DTYPE_I32, &sums, b, NULL);
-  for (guint how = 0; how < 3; how++)
+  for (guint form = 0; form < N_FORMS; form++)
     {
-      g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error);
-      g_autoptr (LptConfig) config = lpt_config_new ();
-      g_assert_no_error (error);
-      g_assert_true (how < 2 || lpt_pipeline_run (graph, config, NULL, NULL, &error));
-      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, how == 0 ? LPT_PLAN_REFERENCE : 0, &error);
-      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-      g_assert_no_error (error);
-      g_assert_true (lpt_plan_context_set_input (context, 0, tx, &error));
-      g_assert_true (lpt_plan_context_set_input (context, 1, tw, &error));
-      g_assert_true (lpt_plan_context_set_input (context, 2, tb, &error));
-      g_assert_true (lpt_plan_run (plan, context, &error));
-      for (guint o = 0; o < lpt_plan_n_outputs (plan); o++)
+      g_autoptr (GPtrArray) outputs = run_form (text, form, (LptTensor *[]) { tx, tw, tb });
+
+      for (guint o = 0; o < outputs->len; o++)
         {
-          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
-          g_assert_no_error (error);
+          LptTensor *out = g_ptr_array_index (outputs, o);
+
           g_assert_true (lpt_dtype_is_integer (lpt_tensor_dtype (out)) || lpt_tensor_dtype (out) == LPT_DTYPE_BOOL);
           for (guint i = 0; i < SUMS; i++)
             {
@@ -375,16 +381,9 @@ test_bodies (void)
       g_assert_no_error (error);
       for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
         {
-          g_autoptr (LptPlan) plan = lpt_plan_new (again, NULL, flags, &error);
-          g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
-          g_autoptr (LptTensor) out = NULL;
+          g_autoptr (GPtrArray) outputs = run_graph (again, flags, (LptTensor *[]) { x, c });
+          LptTensor *out = g_ptr_array_index (outputs, 0);
 
-          g_assert_no_error (error);
-          g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
-          g_assert_true (lpt_plan_context_set_input (context, 1, c, &error));
-          g_assert_true (lpt_plan_run (plan, context, &error));
-          out = lpt_plan_context_output (context, 0, &error);
-          g_assert_no_error (error);
           g_assert_cmpfloat (lpt_tensor_get_f64 (out, 0), ==, (255 * 3 + 128) / 8);
           g_assert_cmpfloat (lpt_tensor_get_f64 (out, 1), ==, (5 * 3 + 128) / 8);
         }
@@ -413,20 +412,11 @@ test_mean (void)
   g_assert_no_error (error);
   for (flags = 0; flags <= LPT_PLAN_REFERENCE; flags += LPT_PLAN_REFERENCE)
     {
-      g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
-      g_autoptr (LptPlanContext) context = plan != NULL ? lpt_plan_context_new (plan, 1, &error) : NULL;
+      g_autoptr (GPtrArray) outputs = run_graph (graph, flags, &x);
 
-      g_assert_no_error (error);
-      g_assert_true (lpt_plan_context_set_input (context, 0, x, &error));
-      g_assert_true (lpt_plan_run (plan, context, &error));
       for (o = 0; o < 3; o++)
-        {
-          g_autoptr (LptTensor) out = lpt_plan_context_output (context, o, &error);
-
-          g_assert_no_error (error);
-          for (i = 0; i < 3; i++)
-            g_assert_cmpfloat (lpt_tensor_get_f64 (out, i), ==, means[i]);
-        }
+        for (i = 0; i < 3; i++)
+          g_assert_cmpfloat (lpt_tensor_get_f64 (g_ptr_array_index (outputs, o), i), ==, means[i]);
     }
 }
 

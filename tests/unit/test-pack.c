@@ -5,24 +5,14 @@
 
 #include <lpt/lpt-executor.h>
 #include <lpt/lpt-pack.h>
-#include <lpt/lpt-text.h>
+
+#include "graph-case.h"
 
 /* Ones times n, the number of rows, as weights: y = 32 n. They are folded anew for each shape, in the same size. */
 #define BY_SHAPE \
   "%s = ShapeOf(%x) {output_type=i64} : i64[2]\n%i = Const {0} : i64[]\n%z = Const {0} : i64[]\n" \
   "%n = Gather(%s, %i, %z) : i64[]\n%f = Convert(%n) {destination_type=f32} : f32[]\n" \
   "%t = Const {32, 32} : i64[2]\n%w = Broadcast(%f, %t) : f32[32,32]\n%y = MatMul(%x, %w) : f32[?,32]\n"
-
-static LptGraph *
-parse (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  LptGraph *graph = lpt_graph_from_text (text, -1, "test", &error);
-
-  g_assert_no_error (error);
-
-  return graph;
-}
 
 /* All of the first output of a run on ones. */
 static LptTensor *

@@ -10,6 +10,8 @@
 #include <lpt/lpt-openvino.h>
 #include <lpt/lpt-text.h>
 
+#include "graph-case.h"
+
 /* --- canonical texts: read, printed, the same --- */
 
 static const char *const canonical[] = {
@@ -447,31 +449,13 @@ round_trip_model (const char *path)
 }
 
 static void
-find_models (const char *folder,
-             GPtrArray  *found)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      if (g_str_has_suffix (name, ".xml"))
-        g_ptr_array_add (found, g_steal_pointer (&path));
-      else if (g_file_test (path, G_FILE_TEST_IS_DIR))
-        find_models (path, found);
-    }
-}
-
-static void
 test_models (void)
 {
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
 
-  find_models (LPT_SOURCE_DIR "/models", found);
+  find_files (LPT_SOURCE_DIR "/models", ".xml", found);
   g_assert_cmpuint (found->len, >, 0);
-  find_models (LPT_SHARED_DIR "/models", found);
+  find_files (LPT_SHARED_DIR "/models", ".xml", found);
   if (found->len == 1)
     g_test_message ("skipped: no models in " LPT_SHARED_DIR);
   for (guint i = 0; i < found->len; i++)

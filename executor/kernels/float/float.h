@@ -50,6 +50,13 @@ typedef enum {
   LPT_N_MAPS
 } LptFloatMap;
 
+/* Does it round to the numbers of a smaller type? */
+static inline bool
+lpt_map_rounds (LptFloatMap map)
+{
+  return map == LPT_MAP_F16 || map == LPT_MAP_BF16;
+}
+
 /* Of two values a and b; the larger and the smaller one are b where a is not larger or smaller, but a NaN stays one.
  * Powers are those of pow () in double, but for the exponents 2 and 3, which are products in double.
  * Comparisons give 1 or 0. */
