@@ -246,14 +246,16 @@ bound_run (const LptProgramOp *op,
   return !isnan (value);
 }
 
-/* A comparison of real values, whose result are words where the program does not hold it. */
+/* A comparison of real values, whose result are words where the program does not hold it. Not so arithmetic whose
+ * results become codes of 64 bits. */
 static gboolean
 compare_run (const LptProgramOp *op,
              LptRun             *run)
 {
   run->kind = LPT_RUN_BINARY;
   run->n = 2;
-  run->truth = op->n_in == 2 && op->out[0]->array.dtype == LPT_DTYPE_I64 && lpt_program_is_real (op->in[0]) &&
+  run->truth = op->n_in == 2 && op->out[0]->array.dtype == LPT_DTYPE_I64 &&
+               op->out[0]->array.declared == LPT_DTYPE_BOOL && lpt_program_is_real (op->in[0]) &&
                lpt_program_is_real (op->in[1]) && find_binary (op->node->op, &run->binary);
 
   return run->truth;
