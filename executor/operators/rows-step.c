@@ -9,6 +9,7 @@
 #include "eval/lpt-float-reduce.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-unary.h"
+#include "ir/lpt-slope.h"
 #include "ir/lpt-unary-attrs.h"
 
 static gboolean
@@ -343,7 +344,7 @@ lpt_rows_shape (const LptRun *run,
   LptShape shape = *own;
   gint d;
 
-  if (run->op->node->op != LPT_OP_PRELU || i != 1 || own->rank != 1 || x->rank < 2 || own->dims[0] != x->dims[1])
+  if (run->op->node->op != LPT_OP_PRELU || i != 1 || !lpt_slope_is_by_channel (x, own))
     return shape;
   shape.rank = x->rank;
   for (d = 0; d < x->rank; d++)

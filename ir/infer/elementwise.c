@@ -7,6 +7,7 @@
  */
 
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-slope.h"
 
 static gboolean
 fail_broadcast (const LptShape  *a,
@@ -92,8 +93,7 @@ check_slope (const LptShape *data,
 
   if (data->rank == LPT_DYNAMIC || slope->rank == LPT_DYNAMIC)
     return TRUE;
-  if (slope->rank == 1 && data->rank >= 2 &&
-      (slope->dims[0] == LPT_DYNAMIC || data->dims[1] == LPT_DYNAMIC || slope->dims[0] == data->dims[1]))
+  if (lpt_slope_may_be_by_channel (data, slope))
     return TRUE;
   if (lpt_shape_broadcast (data, slope, &both) && lpt_shape_compatible (&both, data))
     return TRUE;

@@ -12,6 +12,7 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "ir/lpt-clamp.h"
+#include "ir/lpt-slope.h"
 
 #include <math.h>
 
@@ -258,18 +259,17 @@ lpt_tfl_write_prelu (LptTflWriter *w, gint64 code)
     w->real = TRUE;
   gint in[2] = { lpt_tfl_w_in_free (w, 0, layout, &gauge), -1 };
   gint rank = x->shape.rank;
-  if (data != NULL && slope->shape.rank == 1 && rank > 1 && slope->quant == NULL)
-    {
-      /* [C] becomes [C, 1, ...] of the IR's order, or stays where the channels are last. */
-      LptShape shape = lpt_shape_make (layout == LPT_TFL_LAST || rank == 2 ? 1 : rank - 1, (gint64[LPT_MAX_RANK]) {
-                                       slope->shape.dims[0], 1, 1, 1, 1, 1, 1, 1, 1, 1 });
-      in[1] = lpt_tfl_w_const (w, slope->producer->name, lpt_tensor_reshape (data, &shape, NULL), NULL);
-    }
+  const gboolean by_channel = lpt_slope_may_be_by_channel (&x->shape, &slope->shape);
+  double other;
+  /* [C] becomes [C, 1, ...] of the IR's order, or stays where the channels are last. */
+  LptShape shape = lpt_shape_make (layout == LPT_TFL_LAST || rank == 2 ? 1 : rank - 1, (gint64[LPT_MAX_RANK]) {
+                                   slope->shape.dims[0], 1, 1, 1, 1, 1, 1, 1, 1, 1 });
+  if (by_channel && data != NULL && slope->quant == NULL)
+    in[1] = lpt_tfl_w_const (w, slope->producer->name, lpt_tensor_reshape (data, &shape, NULL), NULL);
   else
-    {
-      double other;
-      in[1] = lpt_tfl_w_operand (w, 1, rank, layout, &other);
-    }
+    in[1] = lpt_tfl_w_operand (w, 1, by_channel ? 1 : rank, by_channel ? LPT_TFL_PLAIN : layout, &other);
+  if (by_channel && in[1] >= 0 && w->error == NULL && lpt_tfl_w_get (w, in[1])->shape.rank != shape.rank)
+    in[1] = lpt_tfl_w_reshape (w, in[1], &shape, lpt_tfl_w_get (w, in[1])->quant, -1);
   broadcast_op (w, code, 2, in, lpt_tfl_w_out (w, 0, layout, gauge));
 }
 
