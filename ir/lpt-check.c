@@ -5,9 +5,11 @@
 
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-weighted.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
 
 #include <math.h>
 
@@ -149,6 +151,19 @@ check_readers (const LptValue *value, GError **error)
   return TRUE;
 }
 
+/* Sums of codes count in steps of their own, and so does what is added to them. */
+static gboolean
+check_bias (const LptNode *node, GError **error)
+{
+  LptWeightedView view;
+  if (!lpt_node_keeps_codes (node) || !lpt_weighted_view (node, &view) || view.bias >= node->n_in ||
+      node->in[view.bias].value == NULL || !lpt_dtype_is_real (node->in[view.bias].value->dtype))
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u (bias) has type %s beside codes, not an integer type",
+               view.bias, lpt_dtype_name (node->in[view.bias].value->dtype));
+  return FALSE;
+}
+
 gboolean
 lpt_graph_check_codes (LptGraph *graph, GError **error)
 {
@@ -158,14 +173,14 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (!lpt_graph_check_codes (lpt_node_body (node, b), error))
           return FALSE;
-      for (guint k = 0; k < node->n_out; k++)
-        if (!lpt_value_check_codes (&node->out[k], error) || !check_readers (&node->out[k], error))
-          {
-            g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
-            g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line,
-                            node->name);
-            return FALSE;
-          }
+      gboolean ok = check_bias (node, error);
+      for (guint k = 0; k < node->n_out && ok; k++)
+        ok = lpt_value_check_codes (&node->out[k], error) && check_readers (&node->out[k], error);
+      if (ok)
+        continue;
+      g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
+      g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line, node->name);
+      return FALSE;
     }
   return TRUE;
 }
