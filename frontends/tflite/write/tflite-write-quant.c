@@ -101,6 +101,12 @@ lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
   LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
   const LptQuant *a = x->quant, *b = y->quant;
   double gauge;
+  /* They have become numbers. */
+  if (x->dtype == LPT_DTYPE_I64 && !lpt_quant_is_plain (a))
+    {
+      lpt_tfl_w_fail (w, "codes of 64 bits under another scale");
+      return;
+    }
   if (a != NULL && b != NULL && (lpt_tfl_w_is_spelled (x) || lpt_tfl_w_is_spelled (y)))
     {
       gint codes = lpt_tfl_w_scale (w, x, layout, -1, lpt_tfl_w_real (w, x, layout));
