@@ -134,14 +134,16 @@ lpt_infer_with_numbers (LptNode *node,
   return lpt_infer_same (node, error);
 }
 
-/* Of each operand: in a relaxed node they may differ. */
+/* Of each operand: in a relaxed node they may differ, and count as what they are not. */
 static gboolean
 want_bits (LptNode *node,
            guint    i,
            GError **error)
 {
-  LptDType dtype = lpt_infer_dtype_in (node, i);
+  LptDType dtype = lpt_node_in (node, i) != NULL ? lpt_node_in (node, i)->dtype : LPT_DTYPE_UNDEFINED;
 
+  if (!lpt_dtype_is_real (dtype))
+    dtype = lpt_infer_dtype_in (node, i);
   if (lpt_dtype_is_real (dtype))
     return lpt_infer_fail (error, "input %u has type %s: bits of a real number", i, lpt_dtype_name (dtype));
 
