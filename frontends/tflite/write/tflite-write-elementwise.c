@@ -173,6 +173,21 @@ write_short (LptTflWriter *w, gint64 code)
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_type (y->dtype)));
 }
 
+/* The constant between the steps of its output that a lowered node adds; 0: there is none. */
+static double
+shift_of (LptTflWriter *w)
+{
+  const LptQuant *quant = lpt_node_out (w->node)->quant;
+  const LptFloats *shift = (w->node->info->flags & LPT_OP_F_SHIFTED) != 0 ? &LPT_ATTRS (w->node, LptBinaryAttrs)->shift
+                                                                          : NULL;
+  if (shift == NULL || shift->n == 0)
+    return 0;
+  if (shift->n == 1 && quant != NULL && quant->n == 1)
+    return shift->v[0] * quant->scale[0];
+  lpt_tfl_w_fail (w, "a constant for each channel between the steps of its output");
+  return 0;
+}
+
 static void
 write_binary (LptTflWriter *w, gint64 code)
 {
@@ -184,12 +199,21 @@ write_binary (LptTflWriter *w, gint64 code)
   LptTflLayout layout = lpt_tfl_w_layout (w);
   LptValue *value = lpt_node_out (w->node);
   gint in[2];
-  double gauge;
+  double gauge, shift = shift_of (w);
+  w->real = w->real || shift != 0;
   read_operands (w, layout, in, &gauge);
   gboolean fuses = code == TFL_ADD || code == TFL_SUB || code == TFL_MUL || code == TFL_DIV;
   gint64 activation = fuses && lpt_dtype_bits (value->dtype) < 64 ? lpt_tfl_w_activation (w, &value, &gauge)
                                                                   : TFL_ACT_NONE;
-  set_activation (broadcast_op (w, code, 2, in, lpt_tfl_w_out_value (w, value, layout, gauge)), code, activation);
+  gint out = lpt_tfl_w_out_value (w, value, layout, gauge);
+  if (shift == 0 || w->error != NULL)
+    {
+      set_activation (broadcast_op (w, code, 2, in, out), code, activation);
+      return;
+    }
+  gint sums[] = { lpt_tfl_w_like (w, "sums", out, NULL), lpt_tfl_w_f32 (w, "shift", shift / gauge) };
+  set_activation (broadcast_op (w, code, 2, in, sums[0]), code, TFL_ACT_NONE);
+  set_activation (lpt_tfl_w_op (w, TFL_ADD, 2, sums, out), TFL_ADD, activation);
 }
 
 /* Kernels of this version want both sums of 64 bits, both of five axes, ... */
