@@ -122,6 +122,11 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
           lpt_tfl_w_fail (w, "a bias without scales");
           return -1;
         }
+      if (given != NULL && given->producer->data == NULL)
+        {
+          lpt_tfl_w_fail (w, "a bias that is not constant");
+          return -1;
+        }
       g_autoptr (LptTensor) real = given != NULL && given->producer->data != NULL ? lpt_tfl_w_real_data (w, given)
                                                                                   : NULL;
       LptTensor *data = real != NULL ? own_part (w, real, form)
