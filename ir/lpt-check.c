@@ -1,13 +1,15 @@
-/* lpt-check.c - scales and intervals that make no sense, quantization of what is no codes
+/* lpt-check.c - scales and intervals that make no sense, quantization of what is no codes, bytes that are no booleans
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-weighted.h"
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
 
 #include <math.h>
 
@@ -149,6 +151,19 @@ check_readers (const LptValue *value, GError **error)
   return TRUE;
 }
 
+/* Sums of codes count in steps of their own, and so does what is added to them. */
+static gboolean
+check_bias (const LptNode *node, GError **error)
+{
+  LptWeightedView view;
+  if (!lpt_node_keeps_codes (node) || !lpt_weighted_view (node, &view) || view.bias >= node->n_in ||
+      node->in[view.bias].value == NULL || !lpt_dtype_is_real (node->in[view.bias].value->dtype))
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u (bias) has type %s beside codes, not an integer type",
+               view.bias, lpt_dtype_name (node->in[view.bias].value->dtype));
+  return FALSE;
+}
+
 gboolean
 lpt_graph_check_codes (LptGraph *graph, GError **error)
 {
@@ -158,16 +173,51 @@ lpt_graph_check_codes (LptGraph *graph, GError **error)
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (!lpt_graph_check_codes (lpt_node_body (node, b), error))
           return FALSE;
-      for (guint k = 0; k < node->n_out; k++)
-        if (!lpt_value_check_codes (&node->out[k], error) || !check_readers (&node->out[k], error))
-          {
-            g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
-            g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line,
-                            node->name);
-            return FALSE;
-          }
+      gboolean ok = check_bias (node, error);
+      for (guint k = 0; k < node->n_out && ok; k++)
+        ok = lpt_value_check_codes (&node->out[k], error) && check_readers (&node->out[k], error);
+      if (ok)
+        continue;
+      g_autofree char *line = node->line > 0 ? g_strdup_printf ("%u:", node->line) : g_strdup ("");
+      g_prefix_error (error, "%s:%s node \"%s\": ", graph->source != NULL ? graph->source : "model", line, node->name);
+      return FALSE;
     }
   return TRUE;
+}
+
+/* @data with ones for whatever else stands for true in a file (transfer full); NULL: there is nothing else, or no
+ * memory, which lpt_memory_check() says. */
+static LptTensor *
+as_truth (LptTensor *data)
+{
+  const gint64 n = lpt_tensor_count (data);
+  const guint8 *from = lpt_tensor_data (data);
+  gboolean other = FALSE;
+  for (gint64 i = 0; i < n && !other; i++)
+    other = from[i] > 1;
+  g_autoptr (LptTensor) made = other ? lpt_tensor_new (LPT_DTYPE_BOOL, lpt_tensor_shape (data), NULL) : NULL;
+  guint8 *to = made != NULL ? lpt_tensor_writable (made) : NULL;
+  for (gint64 i = 0; to != NULL && i < n; i++)
+    to[i] = from[i] != 0;
+  return g_steal_pointer (&made);
+}
+
+/* Bytes of booleans are 0 and 1 from here on: writers and kernels take them as they are. */
+static void
+settle_booleans (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        settle_booleans (lpt_node_body (node, b));
+      LptTensor *truth = node->data != NULL && lpt_tensor_dtype (node->data) == LPT_DTYPE_BOOL ? as_truth (node->data)
+                                                                                                : NULL;
+      if (truth == NULL)
+        continue;
+      lpt_tensor_unref (node->data);
+      node->data = truth;
+    }
 }
 
 /* An output whose name is that of one before is NAME_2: results are files and entries of tables by their names. */
@@ -202,6 +252,8 @@ lpt_graph_check_read (LptGraph *graph, guint mark, GError **error)
 {
   GError *lack = NULL;
 
+  if (graph != NULL)
+    settle_booleans (graph);
   /* What lacked memory may have been taken for what does not fit, and that have been said. */
   if (!lpt_memory_check (mark, &lack))
     {

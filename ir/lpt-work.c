@@ -24,7 +24,8 @@ is_same_for_all (const LptQuant *a,
   return (a->n > 1 && b->n > 1) || (a->n == b->n && a->scale[0] == b->scale[0] && a->zero_point[0] == b->zero_point[0]);
 }
 
-/* Does @node, which keeps codes, hand them on as they are, whatever numbers they stand for? */
+/* Does @node, which keeps codes, hand them on as they are, whatever numbers they stand for? Not as those of another
+ * type. */
 static gboolean
 hands_on_codes (const LptNode *node)
 {
@@ -38,7 +39,8 @@ hands_on_codes (const LptNode *node)
   for (i = 0; i < node->n_in; i++)
     for (o = 0; o < node->n_out; o++)
       if (node->in[i].value != NULL && node->in[i].value->quant != NULL && node->out[o].quant != NULL &&
-          !is_same_for_all (node->in[i].value->quant, node->out[o].quant))
+          (node->in[i].value->dtype != node->out[o].dtype ||
+           !is_same_for_all (node->in[i].value->quant, node->out[o].quant)))
         return FALSE;
 
   return TRUE;

@@ -397,6 +397,7 @@ makes_real (LptCodes *nz,
             LptNode  *node)
 {
   g_autofree LptValue **in = inputs_of (node);
+  const guint32 flags = node->flags;
 
   node->flags &= ~LPT_NODE_RELAXED;
   if (lpt_node_infer (node, NULL) && lpt_dtype_is_real (lpt_node_out (node)->dtype))
@@ -406,9 +407,19 @@ makes_real (LptCodes *nz,
   if (lpt_node_infer (node, NULL) && lpt_dtype_is_real (lpt_node_out (node)->dtype))
     return TRUE;
   restore_inputs (node, in);
-  node->flags |= LPT_NODE_RELAXED;
+  node->flags = flags;
 
   return FALSE;
+}
+
+/* Is @node, which is none of those that lowering makes, one of real numbers? */
+static gboolean
+computes_reals (const LptNode *node)
+{
+  const LptValue *x = node->n_in > 0 ? node->in[0].value : NULL;
+
+  return x != NULL && x->quant == NULL && lpt_dtype_is_real (x->dtype) &&
+         (node->info->flags & (LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES)) == 0;
 }
 
 /* What makes codes of numbers makes numbers, and a Quantize their codes. */
@@ -425,7 +436,8 @@ quantize_results (LptCodes *nz,
       g_autoptr (LptQuant) quant = value != NULL ? lpt_quant_ref (value->quant) : NULL;
       const LptDType dtype = value != NULL ? value->dtype : LPT_DTYPE_UNDEFINED;
 
-      if ((node->flags & LPT_NODE_RELAXED) == 0 || quant == NULL || lpt_node_keeps_codes (node))
+      if (quant == NULL || lpt_node_keeps_codes (node) ||
+          ((node->flags & LPT_NODE_RELAXED) == 0 && !computes_reals (node)))
         continue;
       lpt_value_set_quant (value, NULL);
       if (!makes_real (nz, node))

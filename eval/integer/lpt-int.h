@@ -156,6 +156,8 @@ lpt_int_at (const LptIntArray *array,
     case LPT_DTYPE_I16: return ((const gint16 *) array->data)[i];
     case LPT_DTYPE_U16: return ((const guint16 *) array->data)[i];
     case LPT_DTYPE_I64: return (gint32) ((const gint64 *) array->data)[i];
+    /* Integers of a few bits without a scale, a bias of bytes, are held so. */
+    case LPT_DTYPE_F32: return (gint32) ((const float *) array->data)[i];
     default:            return ((const gint32 *) array->data)[i];
     }
 }

@@ -11,6 +11,7 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "eval/lpt-words.h"
+#include "ir/lpt-slope.h"
 #include "ir/scalar/lpt-binary-funcs.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -63,7 +64,7 @@ slope_shape (const LptShape *x,
   LptShape shape = *slope;
   gint i;
 
-  if (slope->rank != 1 || x->rank < 2 || slope->dims[0] != x->dims[1])
+  if (!lpt_slope_is_by_channel (x, slope))
     return shape;
   shape.rank = x->rank;
   for (i = 0; i < x->rank; i++)

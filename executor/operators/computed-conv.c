@@ -385,6 +385,9 @@ make (LptProgram              *program,
   ok = lpt_fused_epilogue_init (&p->epilogue, op, 1, shape->oc, w->scale, (guint) shape->oc);
   if (ok && p->epilogue.zero != NULL)
     ok = lpt_refuse (op, LPT_REMARK_COMPUTED);
+  /* A zero point outside of the type is no code that padding could be. */
+  if (ok && lpt_program_zero (op->in[0]) != p->zero)
+    ok = lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   if (ok && !set_channels (p, w, bias, shape->ic / shape->groups * p->taps))
     ok = lpt_refuse (op, LPT_REMARK_MEMORY);
   if (ok)

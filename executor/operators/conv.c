@@ -309,6 +309,36 @@ lpt_conv_geometry (const LptProgramOp *op,
   return s->batch > 0 && s->ic > 0 && s->oc > 0;
 }
 
+/* Do windows along an axis stay on it? */
+static gboolean
+stays_inside (gsize     out,
+              gsize     stride,
+              gsize     kernel,
+              gsize     dilation,
+              ptrdiff_t pad,
+              gsize     length)
+{
+  return pad <= 0 && (ptrdiff_t) ((out - 1) * stride + (kernel - 1) * dilation) - pad < (ptrdiff_t) length;
+}
+
+/* Where windows read padding, is it a code? It is the zero point, which may lie outside of the type. */
+static gboolean
+pads_with_codes (const LptConvShape *s,
+                 const LptArray     *x)
+{
+  guint k;
+
+  if (stays_inside (s->od, s->stride_d, s->kd, s->dilation_d, s->pad_front, s->id) &&
+      stays_inside (s->oh, s->stride_h, s->kh, s->dilation_h, s->pad_top, s->ih) &&
+      stays_inside (s->ow, s->stride_w, s->kw, s->dilation_w, s->pad_left, s->iw))
+    return TRUE;
+  for (k = 0; k < x->quant->n; k++)
+    if (x->quant->zero_point[k] < lpt_dtype_min (x->dtype) || x->quant->zero_point[k] > lpt_dtype_max (x->dtype))
+      return FALSE;
+
+  return TRUE;
+}
+
 gboolean
 lpt_prepare_conv (LptProgram   *program,
                   LptProgramOp *op)
@@ -329,7 +359,14 @@ lpt_prepare_conv (LptProgram   *program,
       return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   lpt_window_line_up (&v);
   lpt_conv_shape_take (&key.shape, &v);
-  if (!lpt_conv_match (&match, op, &view, &key.shape) || !lpt_conv_maker_init (&maker, program, op, &match))
+  if (!lpt_conv_match (&match, op, &view, &key.shape))
+    return FALSE;
+  if (!pads_with_codes (&key.shape, &op->in[0]->array))
+    {
+      lpt_weight_channels_clear (&match.weights);
+      return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
+    }
+  if (!lpt_conv_maker_init (&maker, program, op, &match))
     return FALSE;
   maker.form->od = key.shape.od;
   maker.form->oh = key.shape.oh;

@@ -9,6 +9,7 @@
 #include "eval/lpt-float-reduce.h"
 #include "ir/scalar/lpt-loop.h"
 #include "ir/scalar/lpt-unary.h"
+#include "ir/lpt-slope.h"
 #include "ir/lpt-unary-attrs.h"
 
 static gboolean
@@ -246,14 +247,16 @@ bound_run (const LptProgramOp *op,
   return !isnan (value);
 }
 
-/* A comparison of real values, whose result are words where the program does not hold it. */
+/* A comparison of real values, whose result are words where the program does not hold it. Not so arithmetic whose
+ * results become codes of 64 bits. */
 static gboolean
 compare_run (const LptProgramOp *op,
              LptRun             *run)
 {
   run->kind = LPT_RUN_BINARY;
   run->n = 2;
-  run->truth = op->n_in == 2 && op->out[0]->array.dtype == LPT_DTYPE_I64 && lpt_program_is_real (op->in[0]) &&
+  run->truth = op->n_in == 2 && op->out[0]->array.dtype == LPT_DTYPE_I64 &&
+               op->out[0]->array.declared == LPT_DTYPE_BOOL && lpt_program_is_real (op->in[0]) &&
                lpt_program_is_real (op->in[1]) && find_binary (op->node->op, &run->binary);
 
   return run->truth;
@@ -341,7 +344,7 @@ lpt_rows_shape (const LptRun *run,
   LptShape shape = *own;
   gint d;
 
-  if (run->op->node->op != LPT_OP_PRELU || i != 1 || own->rank != 1 || x->rank < 2 || own->dims[0] != x->dims[1])
+  if (run->op->node->op != LPT_OP_PRELU || i != 1 || !lpt_slope_is_by_channel (x, own))
     return shape;
   shape.rank = x->rank;
   for (d = 0; d < x->rank; d++)

@@ -412,8 +412,9 @@ lpt_infer_loop (LptNode *node,
 {
   gint64 slices = LPT_DYNAMIC;
   gint64 iterations = LPT_DYNAMIC;
+  gboolean counted;      /* else a run tells how many trips there are, perhaps none */
   int go_on = -1;
-  gint64 trips;
+  gint64 trips = -1;
   LptGraph *body;
   LptBodyMap *map;
   int start;
@@ -444,16 +445,14 @@ lpt_infer_loop (LptNode *node,
       go_on = truth (body_result (body, port->internal));
     }
   start = truth (lpt_node_in (node, 1));
+  counted = lpt_node_in (node, 0) == NULL || lpt_infer_int_in (node, 0, &trips);
   if (start == 0)
     iterations = 0;
-  else if (start == 1 && go_on == 0)
-    iterations = lpt_infer_int_in (node, 0, &trips) && trips >= 0 ? MIN (trips, 1) : 1;
-  else if (start == 1 && go_on == 1)
+  else if (start == 1 && go_on >= 0 && counted)
     {
-      if (lpt_infer_int_in (node, 0, &trips) && trips >= 0)
-        iterations = slices != LPT_DYNAMIC ? MIN (trips, slices) : trips;
-      else
-        iterations = slices;
+      iterations = go_on == 1 ? slices : 1;
+      if (trips >= 0)
+        iterations = iterations != LPT_DYNAMIC ? MIN (trips, iterations) : trips;
     }
 
   return collect_outputs (node, body, map, iterations, error);

@@ -189,7 +189,8 @@ lpt_infer_non_max_suppression (LptNode *node,
   gint64 n = lpt_shape_dim (&boxes, 1);
   gint64 most;
 
-  if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error))
+  if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error) ||
+      (lpt_node_in (node, 2) != NULL && !lpt_infer_want_index (node, 2, "boxes of a class", error)))
     return FALSE;
   if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
     return lpt_infer_fail (error, "output_type is %s, not i64 or i32", lpt_dtype_name (dtype));

@@ -7,6 +7,7 @@
  */
 
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-slope.h"
 
 static gboolean
 fail_broadcast (const LptShape  *a,
@@ -92,8 +93,7 @@ check_slope (const LptShape *data,
 
   if (data->rank == LPT_DYNAMIC || slope->rank == LPT_DYNAMIC)
     return TRUE;
-  if (slope->rank == 1 && data->rank >= 2 &&
-      (slope->dims[0] == LPT_DYNAMIC || data->dims[1] == LPT_DYNAMIC || slope->dims[0] == data->dims[1]))
+  if (lpt_slope_may_be_by_channel (data, slope))
     return TRUE;
   if (lpt_shape_broadcast (data, slope, &both) && lpt_shape_compatible (&both, data))
     return TRUE;
@@ -134,17 +134,29 @@ lpt_infer_with_numbers (LptNode *node,
   return lpt_infer_same (node, error);
 }
 
+/* Of each operand: in a relaxed node they may differ, and count as what they are not. */
+static gboolean
+want_bits (LptNode *node,
+           guint    i,
+           GError **error)
+{
+  LptDType dtype = lpt_node_in (node, i) != NULL ? lpt_node_in (node, i)->dtype : LPT_DTYPE_UNDEFINED;
+
+  if (!lpt_dtype_is_real (dtype))
+    dtype = lpt_infer_dtype_in (node, i);
+  if (lpt_dtype_is_real (dtype))
+    return lpt_infer_fail (error, "input %u has type %s: bits of a real number", i, lpt_dtype_name (dtype));
+
+  return TRUE;
+}
+
 gboolean
 lpt_infer_bitwise_not (LptNode *node,
                        GError **error)
 {
   LptShape shape = lpt_infer_shape_in (node, 0);
-  LptDType dtype = lpt_infer_dtype_in (node, 0);
 
-  if (lpt_dtype_is_real (dtype))
-    return lpt_infer_fail (error, "input 0 has type %s: bits of a real number", lpt_dtype_name (dtype));
-
-  return lpt_infer_set (node, 0, dtype, &shape, error);
+  return want_bits (node, 0, error) && lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &shape, error);
 }
 
 gboolean
@@ -160,11 +172,8 @@ lpt_infer_binary (LptNode *node,
       !broadcast_inputs (node, mode, 0, 1, &shape, error))
     return FALSE;
   if ((node->info->flags & LPT_OP_F_BITS) != 0)
-    {
-      if (lpt_dtype_is_real (dtype))
-        return lpt_infer_fail (error, "inputs have type %s: bits of a real number", lpt_dtype_name (dtype));
-    }
-  else if (!lpt_infer_want_number (node, 0, error))
+    return want_bits (node, 0, error) && want_bits (node, 1, error) && lpt_infer_set (node, 0, dtype, &shape, error);
+  if (!lpt_infer_want_number (node, 0, error))
     return FALSE;
 
   return lpt_infer_set (node, 0, dtype, &shape, error);

@@ -49,6 +49,8 @@ lpt_infer_range (LptNode *node,
 
       if (shape.rank > 1 || (shape.rank == 1 && shape.dims[0] != LPT_DYNAMIC && shape.dims[0] != 1))
         return lpt_infer_fail (error, "input %u is not a scalar", i);
+      if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->quant != NULL)
+        return lpt_infer_fail (error, "input %u is quantized: its integers stand for other numbers", i);
       real = real || lpt_dtype_is_real (lpt_infer_dtype_in (node, i));
     }
 
@@ -134,7 +136,8 @@ lpt_infer_one_hot (LptNode *node,
   gint64 depth;
   gint axis;
 
-  if (!lpt_infer_want_integer (node, 0, "indices", error) || !want_scalar (node, 1, "depth", error) ||
+  if (!lpt_infer_want_integer (node, 0, "indices", error) || !lpt_infer_want_integer (node, 1, "depth", error) ||
+      !want_scalar (node, 1, "depth", error) ||
       !want_scalar (node, 2, "on value", error) || !want_scalar (node, 3, "off value", error) ||
       !lpt_infer_same_types (node, 2, 3, &dtype, error))
     return FALSE;

@@ -58,6 +58,9 @@ lpt_small_convert (const LptSmall *s,
     return lpt_item_unknown (real);
   if (real)
     return lpt_item_real (dtype, s->real ? s->v[i].r : (double) s->v[i].i);
+  /* The least number is one more here: what wraps it is not known. */
+  if (!s->real && s->v[i].i == LPT_UNKNOWN + 1 && lpt_dtype_bits (dtype) < 64 && dtype != LPT_DTYPE_BOOL)
+    return lpt_item_unknown (FALSE);
   if (!s->real)
     return lpt_item_int (dtype, s->v[i].i);
   if (dtype == LPT_DTYPE_BOOL)

@@ -8,6 +8,9 @@
 
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
+#include <lpt/lpt-work.h>
+
+#include "ir/scalar/lpt-dtype-holds.h"
 
 /* "FILE:LINE: node "NAME": " in front of the message. */
 static void
@@ -46,12 +49,61 @@ check_attrs (const LptNode *node,
   return TRUE;
 }
 
+/* What an op that moves or chooses elements reads and does not fit into @dtype; UNDEFINED: all does. Codes are numbers
+ * of no type. */
+static LptDType
+handed_on_beyond (LptNode  *node,
+                  LptDType  dtype)
+{
+  for (guint i = lpt_node_first_operand (node); i < lpt_node_n_operands (node); i++)
+    {
+      const LptValue *value = lpt_node_in (node, i);
+
+      if (value != NULL && value->quant == NULL && value->dtype != LPT_DTYPE_BOOL && value->dtype != LPT_DTYPE_STRING &&
+          value->dtype != LPT_DTYPE_UNDEFINED && value->dtype != LPT_DTYPE_DYNAMIC &&
+          !lpt_dtype_holds (dtype, value->dtype))
+        return value->dtype;
+    }
+
+  return LPT_DTYPE_UNDEFINED;
+}
+
+/* Where types are mixed, may output @i have the type that it has, when @makes follows from its inputs? What computes
+ * may round to any numbers; what only hands them on, and no @places, rounds none. */
+static gboolean
+may_be (LptNode   *node,
+        guint      i,
+        LptDType   makes,
+        gboolean   places,
+        GError   **error)
+{
+  const LptValue *out = &node->out[i];
+  LptDType beyond = LPT_DTYPE_UNDEFINED;
+
+  if (out->dtype != makes && (out->dtype == LPT_DTYPE_BOOL || out->dtype == LPT_DTYPE_STRING))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is %s, but numbers are what it makes", i,
+                   lpt_dtype_name (out->dtype));
+      return FALSE;
+    }
+  if ((node->info->flags & LPT_OP_F_PRESERVES) != 0 && !places && lpt_dtype_is_integer (out->dtype) &&
+      out->quant == NULL)
+    beyond = handed_on_beyond (node, out->dtype);
+  if (beyond == LPT_DTYPE_UNDEFINED)
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "output %u is declared as %s, but numbers of %s are handed on", i,
+               lpt_dtype_name (out->dtype), lpt_dtype_name (beyond));
+
+  return FALSE;
+}
+
 gboolean
 lpt_node_infer (LptNode  *node,
                 GError  **error)
 {
   g_autofree LptDType *types = NULL;
   GError *local = NULL;
+  LptDType first;
   guint i;
 
   if (node->n_in < node->info->min_in ||
@@ -95,16 +147,15 @@ lpt_node_infer (LptNode  *node,
       g_propagate_error (error, local);
       return FALSE;
     }
-  for (i = 0; types != NULL && i < node->n_out; i++)
+  first = node->n_out > 0 ? node->out[0].dtype : LPT_DTYPE_UNDEFINED;
+  for (i = 0; (types != NULL || node->graph->lowered) && i < node->n_out; i++)
     {
       const LptDType makes = node->out[i].dtype;
 
-      if (types[i] != LPT_DTYPE_UNDEFINED)
+      if (types != NULL && types[i] != LPT_DTYPE_UNDEFINED)
         node->out[i].dtype = types[i];
-      if (types[i] == makes || (types[i] != LPT_DTYPE_BOOL && types[i] != LPT_DTYPE_STRING))
+      if (may_be (node, i, makes, makes != first, &local))
         continue;
-      g_set_error (&local, LPT_ERROR, LPT_ERROR_INVALID, "output %u is %s, but numbers are what it makes", i,
-                   lpt_dtype_name (types[i]));
       prefix_node (&local, node);
       g_propagate_error (error, local);
       return FALSE;

@@ -407,6 +407,8 @@ lpt_infer_set (LptNode         *node,
       return lpt_infer_fail (error, "output shape %s has more than 2^63 elements", text);
     }
   value = &node->out[out];
+  if (value->quant != NULL && dtype == LPT_DTYPE_BOOL)
+    return lpt_infer_fail (error, "output %u is quantized, but booleans are what it makes", out);
   value->shape = *shape;
   /* The integers of a quantized value are a choice of lowering, not of the op. */
   if (value->quant == NULL || value->dtype == LPT_DTYPE_UNDEFINED)

@@ -102,7 +102,8 @@ lpt_infer_reshape (LptNode *node,
   if (n > LPT_MAX_RANK)
     return lpt_infer_unsupported (error, "unsupported rank %" G_GINT64_FORMAT " of the output: at most %d", n,
                                   LPT_MAX_RANK);
-  if (n == LPT_DYNAMIC || !lpt_infer_ints_in (node, 1, &pattern) || pattern.n != n)
+  /* Of no lengths none have to be read. */
+  if (n == LPT_DYNAMIC || (n > 0 && (!lpt_infer_ints_in (node, 1, &pattern) || pattern.n != n)))
     return lpt_infer_set_rank (node, 0, dtype, (gint) n, error);
 
   out = lpt_shape_unknown ((gint) n);

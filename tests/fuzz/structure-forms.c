@@ -137,7 +137,7 @@ compare_numbers (LptGraph *graph, LptGraph *again, const char *form)
       double far;
       if (!lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)))
         structure_fail (graph, form, "an output of another shape");
-      far = structure_distance (graph, before, after, i);
+      far = structure_distance (graph, after, before, i, structure_step (graph, i));
       if (far > 0.05)
         {
           g_autofree char *text = lpt_graph_to_text (again, LPT_TEXT_DEFAULT),

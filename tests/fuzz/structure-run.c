@@ -140,11 +140,12 @@ structure_is_plain (LptGraph *graph)
   return TRUE;
 }
 
+/* What is one @step apart lay at a tie, where it is less than half of the elements. */
 static double
-mean_difference (LptTensor *a, LptTensor *b)
+mean_difference (LptTensor *a, LptTensor *b, double step)
 {
-  double scale = MIN_VALUE, sum = 0;
-  gint64 n = 0;
+  double scale = MIN_VALUE, sum = 0, ties = 0;
+  gint64 n = 0, n_ties = 0;
   for (gint64 k = 0; k < lpt_tensor_count (a); k++)
     {
       double x = lpt_tensor_get_f64 (a, k), y = lpt_tensor_get_f64 (b, k);
@@ -153,10 +154,26 @@ mean_difference (LptTensor *a, LptTensor *b)
       scale = fmax (scale, fmax (fabs (x), fabs (y)));
       if (fabs (x) > MAX_VALUE)
         continue;
-      sum += fabs (x - y);
+      const gboolean tie = fabs (x - y) <= step * 1.001;
+      *(tie ? &ties : &sum) += fabs (x - y);
+      n_ties += tie && x != y;
       n++;
     }
+  if (n_ties * 2 >= n)
+    sum += ties;
   return n > 4 ? sum / (scale * (double) n) : 0;
+}
+
+double
+structure_step (LptGraph *graph, guint i)
+{
+  const LptValue *value = lpt_node_in (g_ptr_array_index (graph->results, i), 0);
+  const gboolean numbers = value->producer->op == LPT_OP_DEQUANTIZE;
+  const LptQuant *quant = numbers ? lpt_node_in (value->producer, 0)->quant : value->quant;
+  double step = 0;
+  for (guint c = 0; quant != NULL && c < quant->n; c++)
+    step = fmax (step, numbers ? quant->scale[c] : 1);
+  return step;
 }
 
 /* Does output @i change as well when all numbers of the graph are off by some last bits? */
@@ -168,17 +185,18 @@ jumps (LptGraph *graph, GPtrArray *outputs, guint i)
       g_autoptr (LptGraph) moved = jitter_graph (graph, draw);
       g_autoptr (GPtrArray) other = moved != NULL ? structure_run (moved, NULL) : NULL;
       LptTensor *a = outputs->pdata[i], *b = other != NULL ? other->pdata[i] : NULL;
-      if (b == NULL || !lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)) || mean_difference (a, b) > ENOUGH)
+      if (b == NULL || !lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)) ||
+          mean_difference (a, b, 0) > ENOUGH)
         return TRUE;
     }
   return FALSE;
 }
 
 double
-structure_distance (LptGraph *graph, GPtrArray *a, GPtrArray *b, guint i)
+structure_distance (LptGraph *graph, GPtrArray *other, GPtrArray *own, guint i, double step)
 {
-  double far = mean_difference (a->pdata[i], b->pdata[i]);
-  return far > ENOUGH && jumps (graph, b, i) ? 0 : far;
+  double far = mean_difference (other->pdata[i], own->pdata[i], step);
+  return far > ENOUGH && jumps (graph, own, i) ? 0 : far;
 }
 
 /* A batch normalization with constants is a factor and a term there, and rounds in other places. */
@@ -200,7 +218,7 @@ compare_runs (LptGraph *graph, GPtrArray *plain, GPtrArray *fast, const char *le
       LptTensor *a = plain->pdata[i], *b = fast->pdata[i];
       if (!lpt_shape_equal (lpt_tensor_shape (a), lpt_tensor_shape (b)))
         structure_fail (graph, level, "an output of another shape");
-      if (near && structure_distance (graph, fast, plain, i) <= ENOUGH)
+      if (near && structure_distance (graph, fast, plain, i, 0) <= ENOUGH)
         continue;
       for (gint64 k = 0; k < lpt_tensor_count (a); k++)
         {

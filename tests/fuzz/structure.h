@@ -40,8 +40,12 @@ GPtrArray *structure_run           (LptGraph *graph, GError **error);
 /* The reference, and the fast program at the levels of the processor, one of them by @draw where one is drawn: they
  * must agree. Returns: the reference ran. */
 gboolean   structure_through_levels (LptGraph *graph, guint draw);
-/* How far output @i of @b is from that of @a, that of a run of @graph: the mean difference in parts of the greatest
- * number; 0 where there is little to compare, or where it changes as well when all numbers move by some last bits. */
-double     structure_distance      (LptGraph *graph, GPtrArray *a, GPtrArray *b, guint i);
+/* How far output @i of @other is from that of @own, which a run of @graph gave: the mean difference in parts of the
+ * greatest number; 0 where there is little to compare, or where @own changes as well when all numbers of @graph move by
+ * some last bits. Codes that are summed lie at ties, which no number moves: elements a @step apart count where they are
+ * half of all. */
+double     structure_distance      (LptGraph *graph, GPtrArray *other, GPtrArray *own, guint i, double step);
+/* The step of the codes that output @i is made of; 0: of none. */
+double     structure_step          (LptGraph *graph, guint i);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "ir/lpt-clamp.h"
+#include "ir/lpt-slope.h"
 
 #include <math.h>
 #include <string.h>
@@ -207,7 +208,7 @@ lpt_onnx_write_prelu (LptOnnxWriter *w,
                         lpt_tensor_get_f64 (tensor, 0));
       return;
     }
-  if (slope->shape.rank == 1 && x->shape.rank > 2)
+  if (x->shape.rank > 2 && lpt_slope_may_be_by_channel (&x->shape, &slope->shape))
     {
       for (gint i = 1; i < x->shape.rank - 1; i++)
         dims[i] = 1;

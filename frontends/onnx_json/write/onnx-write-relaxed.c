@@ -20,18 +20,9 @@
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
 #include "frontends/mixed-types.h"
+#include "ir/scalar/lpt-dtype-holds.h"
 
 #include <lpt/lpt-body.h>
-
-static gboolean
-holds (LptDType wide,
-       LptDType narrow)
-{
-  if (lpt_dtype_is_real (wide))
-    return TRUE;
-  return lpt_dtype_is_integer (wide) && lpt_dtype_is_integer (narrow) && lpt_dtype_min (wide) <= lpt_dtype_min (narrow)
-         && lpt_dtype_max (wide) >= lpt_dtype_max (narrow);
-}
 
 /* The widest real type among what is read; float32 where there is none. */
 static LptDType
@@ -111,7 +102,7 @@ lpt_onnx_w_relax (LptNode        *node,
       relaxed->counted[i] = *compute;
       if (value == NULL)
         continue;
-      if (*compute != LPT_DTYPE_UNDEFINED && !holds (*compute, value->dtype))
+      if (*compute != LPT_DTYPE_UNDEFINED && !lpt_dtype_holds (*compute, value->dtype))
         *compute = LPT_DTYPE_UNDEFINED;
       *compute = lpt_onnx_w_real_type (node, i);
       integers = integers || !lpt_dtype_is_real (*compute);

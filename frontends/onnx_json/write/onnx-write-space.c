@@ -212,7 +212,8 @@ lpt_onnx_write_reverse (LptOnnxWriter *w,
     {
       gboolean mask = LPT_ATTRS (node, LptReverseAttrs)->mode == LPT_REVERSE_MASK;
 
-      for (guint i = 0; i < axes.n; i++)
+      /* Axis 0 of a scalar is none of a Slice. */
+      for (guint i = 0; i < axes.n && lpt_node_in (node, 0)->shape.rank != 0; i++)
         if (!mask || axes.v[i] != 0)
           x = lpt_onnx_w_sliced (w, x, mask ? (gint64) i : axes.v[i], -1, PAST_THE_START, -1);
       lpt_onnx_w_node (w, "Identity", OUT (0), 1, x);

@@ -83,7 +83,12 @@ fold_node (LptGraph *graph, LptNode *node)
   else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node, 0))
            || (node->op == LPT_OP_CONVERT && lpt_dtype_is_integer (lpt_tensor_dtype (data)) && stays_codes (node, 3)))
     return;
-  if (node->op == LPT_OP_DEQUANTIZE)
+  /* A Convert of codes makes numbers, too; integers of them are rounded by an operator. */
+  const gboolean codes = lpt_node_in (node, 0)->quant != NULL && lpt_node_out (node)->quant == NULL;
+  const gboolean numbers = codes && node->op == LPT_OP_CONVERT && lpt_node_out (node)->dtype == LPT_DTYPE_F32;
+  if (node->op == LPT_OP_CONVERT && codes && !numbers)
+    return;
+  if (node->op == LPT_OP_DEQUANTIZE || numbers)
     {
       LptTflWriter none = { 0 };
       real = lpt_tfl_w_real_data (&none, lpt_node_in (node, 0));

@@ -92,8 +92,11 @@ bad_scales (const LptTflWTensor *t)
   const LptDType dtype = lpt_tfl_dtype (t->type);
   for (guint i = 0; quant != NULL && i < quant->n; i++)
     {
-      if (!isfinite ((float) quant->scale[i]) || (quant->n == 1 && (float) quant->scale[i] == 0))
+      const float scale = (float) quant->scale[i];
+      if (!isfinite (scale) || (quant->n == 1 && scale == 0))
         return "a scale that is 0 or infinite in single precision";
+      if (scale < 0)
+        return "a negative scale";
       if (quant->zero_point[i] < lpt_dtype_min (dtype) || quant->zero_point[i] > lpt_dtype_max (dtype))
         return "a zero point outside of its type";
     }

@@ -12,6 +12,7 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "ir/lpt-clamp.h"
+#include "ir/lpt-slope.h"
 
 #include <math.h>
 
@@ -172,6 +173,21 @@ write_short (LptTflWriter *w, gint64 code)
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, lpt_tfl_w_type (y->dtype)));
 }
 
+/* The constant between the steps of its output that a lowered node adds; 0: there is none. */
+static double
+shift_of (LptTflWriter *w)
+{
+  const LptQuant *quant = lpt_node_out (w->node)->quant;
+  const LptFloats *shift = (w->node->info->flags & LPT_OP_F_SHIFTED) != 0 ? &LPT_ATTRS (w->node, LptBinaryAttrs)->shift
+                                                                          : NULL;
+  if (shift == NULL || shift->n == 0)
+    return 0;
+  if (shift->n == 1 && quant != NULL && quant->n == 1)
+    return shift->v[0] * quant->scale[0];
+  lpt_tfl_w_fail (w, "a constant for each channel between the steps of its output");
+  return 0;
+}
+
 static void
 write_binary (LptTflWriter *w, gint64 code)
 {
@@ -183,12 +199,21 @@ write_binary (LptTflWriter *w, gint64 code)
   LptTflLayout layout = lpt_tfl_w_layout (w);
   LptValue *value = lpt_node_out (w->node);
   gint in[2];
-  double gauge;
+  double gauge, shift = shift_of (w);
+  w->real = w->real || shift != 0;
   read_operands (w, layout, in, &gauge);
   gboolean fuses = code == TFL_ADD || code == TFL_SUB || code == TFL_MUL || code == TFL_DIV;
   gint64 activation = fuses && lpt_dtype_bits (value->dtype) < 64 ? lpt_tfl_w_activation (w, &value, &gauge)
                                                                   : TFL_ACT_NONE;
-  set_activation (broadcast_op (w, code, 2, in, lpt_tfl_w_out_value (w, value, layout, gauge)), code, activation);
+  gint out = lpt_tfl_w_out_value (w, value, layout, gauge);
+  if (shift == 0 || w->error != NULL)
+    {
+      set_activation (broadcast_op (w, code, 2, in, out), code, activation);
+      return;
+    }
+  gint sums[] = { lpt_tfl_w_like (w, "sums", out, NULL), lpt_tfl_w_f32 (w, "shift", shift / gauge) };
+  set_activation (broadcast_op (w, code, 2, in, sums[0]), code, TFL_ACT_NONE);
+  set_activation (lpt_tfl_w_op (w, TFL_ADD, 2, sums, out), TFL_ADD, activation);
 }
 
 /* Kernels of this version want both sums of 64 bits, both of five axes, ... */
@@ -258,18 +283,17 @@ lpt_tfl_write_prelu (LptTflWriter *w, gint64 code)
     w->real = TRUE;
   gint in[2] = { lpt_tfl_w_in_free (w, 0, layout, &gauge), -1 };
   gint rank = x->shape.rank;
-  if (data != NULL && slope->shape.rank == 1 && rank > 1 && slope->quant == NULL)
-    {
-      /* [C] becomes [C, 1, ...] of the IR's order, or stays where the channels are last. */
-      LptShape shape = lpt_shape_make (layout == LPT_TFL_LAST || rank == 2 ? 1 : rank - 1, (gint64[LPT_MAX_RANK]) {
-                                       slope->shape.dims[0], 1, 1, 1, 1, 1, 1, 1, 1, 1 });
-      in[1] = lpt_tfl_w_const (w, slope->producer->name, lpt_tensor_reshape (data, &shape, NULL), NULL);
-    }
+  const gboolean by_channel = lpt_slope_may_be_by_channel (&x->shape, &slope->shape);
+  double other;
+  /* [C] becomes [C, 1, ...] of the IR's order, or stays where the channels are last. */
+  LptShape shape = lpt_shape_make (layout == LPT_TFL_LAST || rank == 2 ? 1 : rank - 1, (gint64[LPT_MAX_RANK]) {
+                                   slope->shape.dims[0], 1, 1, 1, 1, 1, 1, 1, 1, 1 });
+  if (by_channel && data != NULL && slope->quant == NULL)
+    in[1] = lpt_tfl_w_const (w, slope->producer->name, lpt_tensor_reshape (data, &shape, NULL), NULL);
   else
-    {
-      double other;
-      in[1] = lpt_tfl_w_operand (w, 1, rank, layout, &other);
-    }
+    in[1] = lpt_tfl_w_operand (w, 1, by_channel ? 1 : rank, by_channel ? LPT_TFL_PLAIN : layout, &other);
+  if (by_channel && in[1] >= 0 && w->error == NULL && lpt_tfl_w_get (w, in[1])->shape.rank != shape.rank)
+    in[1] = lpt_tfl_w_reshape (w, in[1], &shape, lpt_tfl_w_get (w, in[1])->quant, -1);
   broadcast_op (w, code, 2, in, lpt_tfl_w_out (w, 0, layout, gauge));
 }
 

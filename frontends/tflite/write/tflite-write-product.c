@@ -39,7 +39,8 @@ read_product (LptTflWriter *w, Product *p)
 {
   LptNode *round = lpt_node_src (w->node, 0), *deq = lpt_node_src (w->node, 1);
   *p = (Product) { .x = lpt_node_in (w->node, 0), .weights = lpt_node_in (w->node, 1), .gauge = 1 };
-  if (round->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE && deq->op == LPT_OP_DEQUANTIZE && lpt_node_const_in (deq, 0) != NULL)
+  if (round->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE && deq->op == LPT_OP_DEQUANTIZE && lpt_node_const_in (deq, 0) != NULL
+      && lpt_node_in (deq, 0)->quant != NULL)
     {
       p->hybrid = TRUE;
       p->asymmetric = !LPT_ATTRS (round, LptDynamicFakeQuantizeAttrs)->symmetric;

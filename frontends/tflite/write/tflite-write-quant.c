@@ -101,6 +101,12 @@ lpt_tfl_write_reinterpret (LptTflWriter *w, gint64 code)
   LptValue *x = lpt_node_in (w->node, 0), *y = lpt_node_out (w->node);
   const LptQuant *a = x->quant, *b = y->quant;
   double gauge;
+  /* They have become numbers. */
+  if (x->dtype == LPT_DTYPE_I64 && !lpt_quant_is_plain (a))
+    {
+      lpt_tfl_w_fail (w, "codes of 64 bits under another scale");
+      return;
+    }
   if (a != NULL && b != NULL && (lpt_tfl_w_is_spelled (x) || lpt_tfl_w_is_spelled (y)))
     {
       gint codes = lpt_tfl_w_scale (w, x, layout, -1, lpt_tfl_w_real (w, x, layout));
@@ -233,7 +239,30 @@ spell_steps (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   return TRUE;
 }
 
-/* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low */
+/* Is @x beyond both numbers? */
+static gint
+beyond (LptTflWriter *w, gint64 code, gint x, gint a, gint b)
+{
+  gint truth[2] = { binary (w, code, x, x, a), binary (w, code, x, x, b) }, both;
+  both = binary (w, TFL_LOGICAL_AND, x, truth[0], truth[1]);
+  for (guint i = 0; i < 2; i++)
+    lpt_tfl_w_get (w, truth[i])->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
+  lpt_tfl_w_get (w, both)->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
+  return both;
+}
+
+/* @out is @inside between the first two of @ends, and beyond them the others, between which it jumps where a run finds
+ * that the interval falls or is one number. */
+static void
+choose_ends (LptTflWriter *w, gint x, gint inside, const gint ends[4], gint out)
+{
+  gint low = beyond (w, TFL_LESS_EQUAL, x, ends[0], ends[1]), high = beyond (w, TFL_GREATER, x, ends[0], ends[1]);
+  inside = lpt_tfl_w_step (w, TFL_SELECT_V2, "step", x, 3, (gint[]) { high, ends[3], inside });
+  lpt_tfl_w_op (w, TFL_SELECT_V2, 3, (gint[]) { low, ends[2], inside }, out);
+}
+
+/* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low; where the ends
+ * are computed with a choice in place of the clamp */
 static void
 spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
@@ -256,7 +285,8 @@ spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   gint steps = lpt_tfl_w_f32 (w, "steps", (double) levels - 1);
   gint width = binary (w, TFL_SUB, ends[1], ends[1], ends[0]);
   gint out_width = binary (w, TFL_SUB, ends[3], ends[3], ends[2]);
-  gint v = binary (w, TFL_MINIMUM, x, binary (w, TFL_MAXIMUM, x, x, ends[0]), ends[1]);
+  const gboolean constant = lpt_node_const_in (w->node, 1) != NULL && lpt_node_const_in (w->node, 2) != NULL;
+  gint v = constant ? binary (w, TFL_MINIMUM, x, binary (w, TFL_MAXIMUM, x, x, ends[0]), ends[1]) : x;
   v = binary (w, TFL_DIV, x, binary (w, TFL_SUB, x, v, ends[0]), width);
   v = binary (w, TFL_MUL, x, v, steps);
   v = lpt_tfl_w_step (w, TFL_ROUND, "rounded", x, 1, &v);
@@ -265,8 +295,10 @@ spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   const LptShape shape = w->error == NULL ? lpt_tfl_w_get (w, out)->shape : row;
   if (flat)
     lpt_tfl_w_reshape (w, binary (w, TFL_ADD, x, v, ends[2]), &shape, NULL, out);
-  else
+  else if (constant)
     lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, out);
+  else
+    choose_ends (w, x, binary (w, TFL_ADD, x, v, ends[2]), ends, out);
 }
 
 void

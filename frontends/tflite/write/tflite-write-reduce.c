@@ -17,15 +17,25 @@ layout_of (LptTflWriter *w)
   return x->producer->data == NULL && lpt_tfl_w_place (w, x)->tensor[LPT_TFL_LAST] >= 0 ? LPT_TFL_LAST : LPT_TFL_PLAIN;
 }
 
-/* Axes of input 1, from the front; FALSE: they are computed. They may be worked out of shapes that are known. */
+/* Axes of input 1, from the front, each once; FALSE: they are computed. They may be worked out of shapes that are
+ * known. */
 static gboolean
 known_axes (LptTflWriter *w, LptInts *axes)
 {
   gint rank = lpt_node_in (w->node, 0)->shape.rank;
   if (rank < 0 || !lpt_infer_ints_in (w->node, 1, axes) || !lpt_infer_all_known (axes))
     return FALSE;
+  guint n = 0;
   for (guint i = 0; i < axes->n; i++)
-    axes->v[i] += axes->v[i] < 0 ? rank : 0;
+    {
+      const gint64 axis = axes->v[i] + (axes->v[i] < 0 ? rank : 0);
+      gboolean again = FALSE;
+      for (guint k = 0; k < n; k++)
+        again = again || axes->v[k] == axis;
+      if (!again)
+        axes->v[n++] = axis;
+    }
+  axes->n = n;
   return TRUE;
 }
 

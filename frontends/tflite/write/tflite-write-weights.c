@@ -122,6 +122,11 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
           lpt_tfl_w_fail (w, "a bias without scales");
           return -1;
         }
+      if (given != NULL && given->producer->data == NULL)
+        {
+          lpt_tfl_w_fail (w, "a bias that is not constant");
+          return -1;
+        }
       g_autoptr (LptTensor) real = given != NULL && given->producer->data != NULL ? lpt_tfl_w_real_data (w, given)
                                                                                   : NULL;
       LptTensor *data = real != NULL ? own_part (w, real, form)
@@ -140,12 +145,12 @@ lpt_tfl_w_bias (LptTflWriter *w, guint i, gint weights, const LptTflBiasForm *fo
     lpt_tfl_w_fail (w, "a bias of real numbers beside codes");
   if (w->error != NULL || (given == NULL && !form->must))
     return -1;
+  const LptDType dtype = is_wide (w, given, form) ? LPT_DTYPE_I64 : LPT_DTYPE_I32;
   LptTensor *data = given != NULL ? own_part (w, given->producer->data, form)
-                                  : lpt_tensor_new (is_wide (w, NULL, form) ? LPT_DTYPE_I64 : LPT_DTYPE_I32, &flat,
-                                                    &w->error);
-  if (data != NULL && given != NULL && is_wide (w, given, form))
+                                  : lpt_tensor_new (dtype, &flat, &w->error);
+  if (data != NULL && lpt_tensor_dtype (data) != dtype)
     {
-      LptTensor *wide = lpt_tensor_convert (data, LPT_DTYPE_I64, &w->error);
+      LptTensor *wide = lpt_tensor_convert (data, dtype, &w->error);
       lpt_tensor_unref (data);
       data = wide;
     }

@@ -15,6 +15,7 @@
 #include "frontends/tflite/write/tflite-expand.h"
 #include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
 
@@ -51,6 +52,7 @@ static gboolean
 runs_on_codes (const Row *row, LptNode *node)
 {
   LptValue *y = lpt_node_out (node);
+  const gboolean operands = (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0 && node->n_in > 1;
   if (y->quant == NULL && y->dtype != LPT_DTYPE_BOOL && !lpt_dtype_is_integer (y->dtype))
     return FALSE;
   if (y->quant != NULL && ((lpt_tfl_type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
@@ -58,8 +60,15 @@ runs_on_codes (const Row *row, LptNode *node)
   for (guint i = 0; i < node->n_in; i++)
     {
       LptValue *x = lpt_node_in (node, i);
-      if (x == NULL || x->quant == NULL || x->dtype == LPT_DTYPE_I32 || x->dtype == LPT_DTYPE_I64)
+      if (x == NULL || x->quant == NULL)
         continue;
+      if (x->dtype == LPT_DTYPE_I32 || x->dtype == LPT_DTYPE_I64)
+        {
+          /* A bias; sums that are operands have kernels where they stand for themselves. */
+          if (operands && !lpt_quant_is_plain (x->quant))
+            return FALSE;
+          continue;
+        }
       gboolean is_weight = i == 1 && x->producer->data != NULL;
       if ((lpt_tfl_type_bit (x->dtype) & row->types) == 0 || (x->quant->n > 1 && !is_weight)
           || lpt_tfl_w_is_spelled (x))
