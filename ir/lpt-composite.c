@@ -13,9 +13,11 @@ static const struct
 {
   LptOp op;
   LptValue *(*spell) (LptSpeller *s);
+  gboolean runs;      /* for execution alone */
 } rules[] = {
-  { LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, lpt_attention_spell },
-  { LPT_OP_EINSUM, lpt_einsum_spell },
+#define LPT_COMPOSITE(OP, rule, runs) { LPT_OP_##OP, lpt_##rule##_spell, runs },
+#include "ir/lpt-composites.def"
+#undef LPT_COMPOSITE
 };
 
 /* --- for the rules ---------------------------------------------------------------------- */
@@ -85,23 +87,31 @@ lpt_speller_product (LptSpeller *s,
 
 /* --- graphs ----------------------------------------------------------------------------- */
 
+gboolean
+lpt_op_is_composite (LptOp op)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
+    if (rules[i].op == op)
+      return TRUE;
+
+  return FALSE;
+}
+
 LptNode *
 lpt_composite_spell (LptGraph     *graph,
                      LptNode      *node,
+                     gboolean      runs,
                      LptFinishNode finish,
                      gpointer      data)
 {
   LptSpeller s = { graph, node, finish, data };
+  LptValue *y = NULL;
 
-  for (guint i = 0; i < G_N_ELEMENTS (rules); i++)
-    if (rules[i].op == node->op && (node->flags & LPT_NODE_RELAXED) == 0)
-      {
-        LptValue *y = rules[i].spell (&s);
+  for (guint i = 0; i < G_N_ELEMENTS (rules) && y == NULL; i++)
+    if (rules[i].op == node->op && (node->flags & LPT_NODE_RELAXED) == 0 && (runs || !rules[i].runs))
+      y = rules[i].spell (&s);
 
-        return y != NULL ? y->producer : NULL;
-      }
-
-  return NULL;
+  return y != NULL ? y->producer : NULL;
 }
 
 static LptNode *
@@ -132,7 +142,7 @@ lpt_graph_spell (LptGraph *graph,
         lpt_graph_spell (node->bodies->pdata[b], op, &problem);
       if (problem != NULL || (op != LPT_N_OPS && node->op != op))
         continue;
-      last = lpt_composite_spell (graph, node, infer, &problem);
+      last = lpt_composite_spell (graph, node, TRUE, infer, &problem);
       if (last == NULL)
         continue;
       lpt_value_replace (lpt_node_out (node), lpt_node_out (last), NULL);

@@ -1,7 +1,6 @@
 /* lpt-composite.h - ops that are made of others, spelled out
  *
- *   ScaledDotProductAttention   two products and a Softmax (lpt-attention.c)
- *   Einsum                      sums, transpositions and products (lpt-einsum.c)
+ * The rules: lpt-composites.def; lpt-attention.c, lpt-einsum.c, lpt-adaptive-pool.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,12 +13,16 @@ typedef LptNode *(*LptFinishNode) (gpointer data, LptNode *node);
 
 /**
  * lpt_composite_spell:
+ * @runs: by the rules that are for execution alone, too
  * @finish: called for each new node, in order
  * What takes the place of @node, in the graph beside it; equal in real arithmetic, roundings are in other places.
  * Returns: (nullable): the last node, its name derived from that of @node; NULL: no composite, or one that its rule
  *   leaves alone; what was added until then is read by nobody
  */
-LptNode *lpt_composite_spell (LptGraph *graph, LptNode *node, LptFinishNode finish, gpointer data);
+LptNode *lpt_composite_spell (LptGraph *graph, LptNode *node, gboolean runs, LptFinishNode finish, gpointer data);
+
+/* Has @op a rule? */
+gboolean lpt_op_is_composite (LptOp op);
 
 /* All composites of @graph and its bodies; @op: those of one kind, or LPT_N_OPS. */
 gboolean lpt_graph_spell     (LptGraph *graph, LptOp op, GError **error);
@@ -37,8 +40,9 @@ typedef struct
 } LptSpeller;
 
 /* Rules: the value that is the node's output; NULL: left alone. */
-LptValue *lpt_attention_spell (LptSpeller *s);
-LptValue *lpt_einsum_spell    (LptSpeller *s);
+#define LPT_COMPOSITE(OP, rule, runs) LptValue *lpt_##rule##_spell (LptSpeller *s);
+#include "ir/lpt-composites.def"
+#undef LPT_COMPOSITE
 
 LptNode  *lpt_speller_start    (LptSpeller *s, LptOp op, const char *name, guint n_in, LptValue **in);
 LptValue *lpt_speller_done     (LptSpeller *s, LptNode *node);

@@ -3,6 +3,7 @@
  *     ScaledDotProductAttention (q, k, v, mask, scale)
  *     =>  MatMul (Softmax (MatMul (q * scale, k') + mask), v)
  *     Einsum (a, b)  =>  Reshape (Transpose (MatMul (Reshape (Transpose (a)), ..)))
+ *     AdaptiveAvgPool (x)  =>  AvgPool (x)        where its windows have one length; AdaptiveMaxPool likewise
  *
  * in graphs that carry quantization, or get it at run time, so that dequantizations of their operands meet products,
  * whose rules are those of any other. Elsewhere the ops stay, for which runtimes have kernels of their own. Exact in
@@ -34,10 +35,10 @@ rewrite (LptRewriter *rw,
   const LptRestriction *restriction = lpt_config_restriction (config, node);
   LptNode *last;
 
-  if ((!config->dynamic && !lpt_graph_is_quantized (lpt_rewriter_graph (rw))) ||
+  if (!lpt_op_is_composite (node->op) || (!config->dynamic && !lpt_graph_is_quantized (lpt_rewriter_graph (rw))) ||
       (restriction != NULL && lpt_restriction_is_never (restriction)))
     return FALSE;
-  last = lpt_composite_spell (lpt_rewriter_graph (rw), node, finish, rw);
+  last = lpt_composite_spell (lpt_rewriter_graph (rw), node, FALSE, finish, rw);
   if (last == NULL)
     return lpt_rewriter_decline (rw, node, "no product has its form, or ranks or lengths are not known");
   lpt_node_take_over (last, node, "/replaced");
@@ -51,7 +52,6 @@ const LptPass lpt_pass_convert_composites = {
   .name      = "convert-composites",
   .doc       = "Spell out ops that are made of others where something is quantized",
   .stage     = LPT_STAGE_PREPARE,
-  .roots     = LPT_ROOTS (LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, LPT_OP_EINSUM),
   .rewrite   = rewrite,
   .exactness = LPT_EXACT_REAL,
 };

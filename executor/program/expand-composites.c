@@ -2,6 +2,7 @@
  *
  *     ScaledDotProductAttention  =>  MatMul, Softmax, MatMul
  *     Einsum                     =>  ReduceSum, Transpose, MatMul
+ *     AdaptiveAvgPool            =>  AvgPool or MatMul
  *
  * for which there are kernels, and passes behind this one. Rounds in other places than the ops do, so it is no part of
  * plans that show the graph as it is. The rules: ir/lpt-composite.h. The graph is the program's own.

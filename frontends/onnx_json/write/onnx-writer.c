@@ -337,14 +337,16 @@ lpt_onnx_serialise (LptGraph         *graph,
                     GError          **error)
 {
   const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
-                           lpt_graph_has_op (graph, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION);
+                           lpt_graph_has_op (graph, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION) ||
+                           lpt_graph_has_op (graph, LPT_OP_ADAPTIVE_AVG_POOL);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
   if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) ||
-                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, error)))
+                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, error) ||
+                          !lpt_graph_spell (spelled, LPT_OP_ADAPTIVE_AVG_POOL, error)))
     return NULL;
   if (spelled != NULL)
     lpt_onnx_w_bare_sums (spelled, TRUE);
