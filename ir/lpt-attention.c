@@ -6,6 +6,9 @@
  * on the last two axes, in the type of q; 1 / sqrt (E) where no scale is given; Select (mask, .., -inf) where the mask
  * is boolean, or causal: key j for query i where j <= i.
  *
+ * For execution the queries are cut in blocks where the scores would be large, so that a few MB of them are there at a
+ * time, and where the mask is causal: a block of queries meets the keys up to its last one alone, half of all.
+ *
  * Left alone: mixed types; unknown ranks; no scale and a width that is not known, a causal mask and lengths that are
  * not.
  *
@@ -18,22 +21,31 @@
 
 #include <math.h>
 
-/* True for the keys that each query may see; NULL: too large. */
-static LptValue *
-causal_mask (LptSpeller *s,
-             gint64      queries,
-             gint64      keys)
+/* Bytes of scores that are there at a time, and queries of a block under a causal mask. */
+#define MOST_BYTES ((gint64) 32 << 20)
+#define BLOCK      128
+
+/* Rows of the queries from @from on that are done together, and the keys that they meet. */
+typedef struct
 {
-  const LptShape shape = lpt_shape_make (2, (gint64[]) { queries, keys });
+  gint64 from, n, keys;
+} Block;
+
+/* True for the keys that each query of @block may see; NULL: too large. */
+static LptValue *
+causal_mask (LptSpeller  *s,
+             const Block *block)
+{
+  const LptShape shape = lpt_shape_make (2, (gint64[]) { block->n, block->keys });
   LptTensor *mask = lpt_tensor_new (LPT_DTYPE_BOOL, &shape, NULL);
   guint8 *to;
 
   if (mask == NULL)
     return NULL;
   to = lpt_tensor_writable (mask);
-  for (gint64 i = 0; i < queries; i++)
-    for (gint64 j = 0; j < keys; j++)
-      *to++ = j <= i;
+  for (gint64 i = 0; i < block->n; i++)
+    for (gint64 j = 0; j < block->keys; j++)
+      *to++ = j <= block->from + i;
 
   return lpt_speller_constant (s, "causal", mask);
 }
@@ -67,24 +79,62 @@ can_spell (LptNode *node)
          (q->shape.dims[rank - 2] >= 0 && keys->dims[keys->rank - 2] >= 0);
 }
 
-LptValue *
-lpt_attention_spell (LptSpeller *s)
+/* Elements [@from, @from + @n) of axis @axis, counted from behind, of @x; @x where these are all. */
+static LptValue *
+part_of (LptSpeller *s,
+         LptValue   *x,
+         gint        axis,
+         gint64      from,
+         gint64      n)
 {
-  LptNode *node = s->from, *softmax;
-  LptValue *q = lpt_node_in (node, 0), *k = lpt_node_in (node, 1), *v = lpt_node_in (node, 2), *scores;
-  LptValue *mask = lpt_node_in (node, 3), *scale = lpt_node_in (node, 4);
-  const gboolean causal = LPT_ATTRS (node, LptAttentionAttrs)->causal;
+  const gint64 at = x->shape.rank - axis, end = from + n, one = 1;
 
-  if (!can_spell (node))
-    return NULL;
+  if (at < 0 || (from == 0 && x->shape.dims[at] == n))
+    return x;
+
+  return lpt_speller_emit (s, LPT_OP_SLICE, "Slice", 5, (LptValue *[]) {
+    x, lpt_speller_constant (s, "from", lpt_tensor_vector_i64 (1, &from)),
+    lpt_speller_constant (s, "end", lpt_tensor_vector_i64 (1, &end)),
+    lpt_speller_constant (s, "step", lpt_tensor_vector_i64 (1, &one)),
+    lpt_speller_constant (s, "axis", lpt_tensor_vector_i64 (1, &at)) });
+}
+
+/* What stands beside @block of the mask, which may have one row or column for all. */
+static LptValue *
+part_of_mask (LptSpeller  *s,
+              LptValue    *mask,
+              const Block *block)
+{
+  const gint rank = mask->shape.rank;
+
+  if (rank > 1 && mask->shape.dims[rank - 2] != 1)
+    mask = part_of (s, mask, 2, block->from, block->n);
+
+  return rank > 0 && mask->shape.dims[rank - 1] != 1 ? part_of (s, mask, 1, 0, block->keys) : mask;
+}
+
+/* Answers to @block of the queries, which are scaled. */
+static LptValue *
+attend (LptSpeller  *s,
+        LptValue    *q,
+        const Block *block)
+{
+  const gboolean causal = LPT_ATTRS (s->from, LptAttentionAttrs)->causal, whole = block->n < 0;
+  LptValue *k = lpt_node_in (s->from, 1), *v = lpt_node_in (s->from, 2), *mask = lpt_node_in (s->from, 3), *scores;
+  LptNode *softmax;
+
+  if (!whole)
+    {
+      q = part_of (s, q, 2, block->from, block->n);
+      k = part_of (s, k, 2, 0, block->keys);
+      v = part_of (s, v, 2, 0, block->keys);
+    }
   if (causal)
-    mask = causal_mask (s, q->shape.dims[q->shape.rank - 2], k->shape.dims[k->shape.rank - 2]);
+    mask = causal_mask (s, block);
+  else if (mask != NULL && !whole)
+    mask = part_of_mask (s, mask, block);
   if (causal && mask == NULL)
     return NULL;
-  if (scale == NULL)
-    scale = lpt_speller_constant (s, "scale",
-                                  lpt_tensor_scalar (q->dtype, 1 / sqrt ((double) q->shape.dims[q->shape.rank - 1])));
-  q = lpt_speller_emit (s, LPT_OP_MULTIPLY, "Multiply", 2, (LptValue *[]) { q, scale });
   scores = lpt_speller_product (s, "scores", q, k, TRUE);
   if (mask != NULL && mask->dtype == LPT_DTYPE_BOOL)
     scores = only_seen (s, mask, scores);
@@ -94,4 +144,61 @@ lpt_attention_spell (LptSpeller *s)
   LPT_ATTRS (softmax, LptSoftMaxAttrs)->axis = -1;
 
   return lpt_speller_product (s, "MatMul", lpt_speller_done (s, softmax), v, FALSE);
+}
+
+/* Queries of a block; as many as there are, or -1: they are not known, and one block. */
+static gint64
+block_length (LptSpeller *s)
+{
+  const LptShape *q = &lpt_node_in (s->from, 0)->shape, *k = &lpt_node_in (s->from, 1)->shape;
+  const gint64 queries = q->dims[q->rank - 2], keys = k->dims[k->rank - 2];
+  const LptValue *mask = lpt_node_in (s->from, 3);
+  LptShape heads = s->from->out[0].shape;
+  gint64 n, most;
+
+  if (queries < 1 || keys < 1)
+    return queries;
+  heads.rank -= 2;
+  if (!s->runs || !lpt_shape_count (&heads, &n) || (mask != NULL && !lpt_shape_is_static (&mask->shape)))
+    return queries;
+  most = MAX (MOST_BYTES / (gint64) sizeof (float) / MAX (n, 1) / keys / 16 * 16, 16);
+  if (LPT_ATTRS (s->from, LptAttentionAttrs)->causal)
+    most = MIN (most, BLOCK);
+
+  return MIN (queries, most);
+}
+
+LptValue *
+lpt_attention_spell (LptSpeller *s)
+{
+  LptValue *q = lpt_node_in (s->from, 0), *scale = lpt_node_in (s->from, 4);
+  const gboolean causal = LPT_ATTRS (s->from, LptAttentionAttrs)->causal;
+  g_autoptr (GPtrArray) parts = g_ptr_array_new ();
+  gint64 queries, keys, step;
+  LptNode *join;
+
+  if (!can_spell (s->from))
+    return NULL;
+  queries = q->shape.dims[q->shape.rank - 2];
+  keys = lpt_node_in (s->from, 1)->shape.dims[lpt_node_in (s->from, 1)->shape.rank - 2];
+  step = block_length (s);
+  if (scale == NULL)
+    scale = lpt_speller_constant (s, "scale",
+                                  lpt_tensor_scalar (q->dtype, 1 / sqrt ((double) q->shape.dims[q->shape.rank - 1])));
+  q = lpt_speller_emit (s, LPT_OP_MULTIPLY, "Multiply", 2, (LptValue *[]) { q, scale });
+  if (step < 1 || step == queries)
+    return attend (s, q, &(Block) { 0, causal ? queries : -1, keys });
+  for (gint64 from = 0; from < queries; from += step)
+    {
+      const gint64 n = MIN (step, queries - from);
+      LptValue *part = attend (s, q, &(Block) { from, n, causal ? MIN (keys, from + n) : keys });
+
+      if (part == NULL)
+        return NULL;
+      g_ptr_array_add (parts, part);
+    }
+  join = lpt_speller_start (s, LPT_OP_CONCAT, "Concat", parts->len, (LptValue **) parts->pdata);
+  LPT_ATTRS (join, LptAxisAttrs)->axis = -2;
+
+  return lpt_speller_done (s, join);
 }

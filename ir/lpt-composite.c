@@ -104,7 +104,7 @@ lpt_composite_spell (LptGraph     *graph,
                      LptFinishNode finish,
                      gpointer      data)
 {
-  LptSpeller s = { graph, node, finish, data };
+  LptSpeller s = { graph, node, runs, finish, data };
   LptValue *y = NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (rules) && y == NULL; i++)

@@ -35,6 +35,7 @@ typedef struct
 {
   LptGraph     *graph;
   LptNode      *from;       /* whose name and origin the new nodes have */
+  gboolean      runs;       /* for execution */
   LptFinishNode finish;
   gpointer      data;
 } LptSpeller;
