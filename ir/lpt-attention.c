@@ -22,7 +22,7 @@
 #include <math.h>
 
 /* Bytes of scores that are there at a time, and queries of a block under a causal mask. */
-#define MOST_BYTES ((gint64) 32 << 20)
+#define MOST_BYTES ((gint64) 64 << 20)
 #define BLOCK      128
 
 /* Rows of the queries from @from on that are done together, and the keys that they meet. */

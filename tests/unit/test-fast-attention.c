@@ -51,12 +51,12 @@ test_causal (void)
 static void
 test_large (void)
 {
-  static const char *const masks[] = { "f32[300,600]", "boolean[64,1,600]", "f32[1,300,1]", "f32[]" };
+  static const char *const masks[] = { "f32[300,1200]", "boolean[64,1,1200]", "f32[1,300,1]", "f32[]" };
 
   for (guint i = 0; i < G_N_ELEMENTS (masks); i++)
     {
       g_autofree char *text = g_strdup_printf (
-        "%%q = Parameter : f32[64,300,4]\n%%k = Parameter : f32[64,600,4]\n%%v = Parameter : f32[64,600,2]\n"
+        "%%q = Parameter : f32[64,300,4]\n%%k = Parameter : f32[64,1200,4]\n%%v = Parameter : f32[64,1200,2]\n"
         "%%m = Parameter : %s\n%%y = ScaledDotProductAttention(%%q, %%k, %%v, %%m) {causal=false}\nResult(%%y)\n",
         masks[i]);
 
