@@ -99,8 +99,10 @@ add_output (LptGraph   *graph,
 {
   g_autofree char *node_name = g_strconcat (name, "/result", NULL);
   LptNode *node = lpt_graph_add (graph, LPT_OP_RESULT, 1, node_name, 1, &value);
+  LptResultAttrs *attrs = LPT_ATTRS (node, LptResultAttrs);
 
-  LPT_ATTRS (node, LptResultAttrs)->output = g_strdup (name);
+  g_free (attrs->output);
+  attrs->output = g_strdup (name);
 }
 
 gboolean
