@@ -18,6 +18,7 @@
 #include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
+#include "passes/lower/sum-steps.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
@@ -330,6 +331,7 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
+  lpt_graph_settle_sums (copy, TRUE);
   if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, error)
       || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
       || !lpt_tfl_w_fold (copy, error))
