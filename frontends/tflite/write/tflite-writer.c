@@ -102,6 +102,16 @@ makes_numbers (LptNode *node)
          && lpt_node_in (node, 0)->quant != NULL;
 }
 
+/* The file has none but those of biases. */
+static gboolean
+makes_wide_codes (const LptNode *node)
+{
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].dtype == LPT_DTYPE_I64 && node->out[o].quant != NULL && !lpt_quant_is_plain (node->out[o].quant))
+      return TRUE;
+  return FALSE;
+}
+
 /* A sum that its result's codes bound here would wrap around there. */
 static gboolean
 would_wrap (LptNode *node)
@@ -167,6 +177,8 @@ write_node (LptTflWriter *w, LptNode *node)
     lpt_tfl_w_fail (w, "an open number of channels");
   else if (lpt_weighted_view (node, &view) && lpt_node_in (node, view.zero) != NULL)
     lpt_tfl_w_fail (w, "a zero point that is computed");
+  else if (makes_wide_codes (node))
+    lpt_tfl_w_fail (w, "codes of 64 bits");
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)
