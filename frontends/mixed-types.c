@@ -62,11 +62,14 @@ stands_for_itself (const LptNode *node, const LptValue *value)
          && ((node->info->flags & LPT_OP_F_PRESERVES) != 0 || lpt_dtype_bits (value->dtype) >= 32);
 }
 
-/* Do the types of its inputs go together? It stays as it is. */
+/* Do the types of its inputs go together? It stays as it is. Integers are computed with as such where what they make
+ * stands for itself, too. */
 static gboolean
 goes_together (LptNode *node)
 {
   gboolean bare = TRUE;
+  for (guint o = 0; o < node->n_out; o++)
+    bare = bare && (node->out[o].quant == NULL || stands_for_itself (node, &node->out[o]));
   for (guint i = 0; i < node->n_in; i++)
     bare = bare && (!has_codes (node, i) || stands_for_itself (node, node->in[i].value));
   return is_inferred (node, TRUE) || (bare && is_inferred (node, FALSE));

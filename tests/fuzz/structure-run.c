@@ -6,6 +6,8 @@
 #include "tests/fuzz/structure.h"
 #include "tests/fuzz/jitter.h"
 
+#include "ir/lpt-composite.h"
+
 #include <lpt/lpt-cpu.h>
 #include <lpt/lpt.h>
 
@@ -199,13 +201,17 @@ structure_distance (LptGraph *graph, GPtrArray *other, GPtrArray *own, guint i, 
   return far > ENOUGH && jumps (graph, own, i) ? 0 : far;
 }
 
-/* A batch normalization with constants is a factor and a term there, and rounds in other places. */
+/* A batch normalization with constants is a factor and a term there, what is made of other ops is these; both round in
+ * other places. */
 static gboolean
 rounds_elsewhere (LptGraph *graph)
 {
   for (guint i = 0; i < graph->nodes->len; i++)
-    if (((LptNode *) graph->nodes->pdata[i])->op == LPT_OP_BATCH_NORM_INFERENCE)
-      return TRUE;
+    {
+      const LptNode *node = graph->nodes->pdata[i];
+      if (node->op == LPT_OP_BATCH_NORM_INFERENCE || lpt_op_is_composite (node->op))
+        return TRUE;
+    }
   return FALSE;
 }
 

@@ -384,6 +384,9 @@ lpt_onnx_write_bitwise (LptOnnxWriter *w,
   g_autofree char *bits = g_strconcat ("Bitwise", onnx, NULL);
   const char *op = boolean ? onnx : lpt_onnx_w_strdup (w, bits);
 
+  if (node->n_in == 2 && lpt_onnx_w_real_type (node, 0) != lpt_onnx_w_real_type (node, 1))
+    lpt_onnx_w_fail (w, "bits of %s beside %s", lpt_dtype_name (lpt_onnx_w_real_type (node, 0)),
+                     lpt_dtype_name (lpt_onnx_w_real_type (node, 1)));
   if (node->n_in == 1)
     lpt_onnx_w_node (w, op, OUT (0), 1, IN (0));
   else

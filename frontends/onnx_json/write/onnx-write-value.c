@@ -98,7 +98,9 @@ outside_offset (LptOnnxWriter  *w,
 
   for (guint i = 0; i < quant->n; i++)
     {
-      fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype);
+      /* That of 32 bits takes none but 0. */
+      fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype) &&
+             (lpt_dtype_bits (dtype) < 32 || quant->zero_point[i] == 0);
       offsets[i] = quant->zero_point[i] * quant->scale[i];
     }
   return fits ? NULL : along_axis (w, "offset", quant, offsets, rank);

@@ -342,7 +342,7 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
       values[c] = rest->n > 0 ? rest->v[rest->n == 1 ? 0 : c] : 0;
       if (codes != NULL)
         values[c] += lpt_tensor_get_f64 (codes, lpt_tensor_count (codes) == 1 ? 0 : c);
-      values[c] *= sx->scale[0] * sw->scale[sw->n == 1 ? 0 : c];
+      values[c] *= sx->scale[sx->n == 1 ? 0 : c * sx->n / n] * sw->scale[sw->n == 1 ? 0 : c];
       if (fold->n > 0)
         values[c] = values[c] * fold->ratio[c] + fold->shift[c];
     }

@@ -8,6 +8,7 @@
 #include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
 #include "passes/lower/raise-rounded.h"
+#include "passes/lower/sum-steps.h"
 #include <lpt/lpt-out-file.h>
 
 #include <lpt/lpt-body.h>
@@ -337,6 +338,7 @@ lpt_onnx_serialise (LptGraph         *graph,
                     GError          **error)
 {
   const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
+                           lpt_graph_settle_sums (graph, FALSE) ||
                            lpt_graph_has_op (graph, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION) ||
                            lpt_graph_has_op (graph, LPT_OP_ADAPTIVE_AVG_POOL);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
@@ -349,7 +351,10 @@ lpt_onnx_serialise (LptGraph         *graph,
                           !lpt_graph_spell (spelled, LPT_OP_ADAPTIVE_AVG_POOL, error)))
     return NULL;
   if (spelled != NULL)
-    lpt_onnx_w_bare_sums (spelled, TRUE);
+    {
+      lpt_onnx_w_bare_sums (spelled, TRUE);
+      lpt_graph_settle_sums (spelled, TRUE);
+    }
   w.opset = needed_opset (w.graph);
 
   w.memory = g_ptr_array_new_with_free_func (g_free);

@@ -92,9 +92,12 @@ lpt_tfl_expand_group_conv (LptTflExpand *x)
     expand_groups (x, lpt_tfl_x_in (x, 2));
 }
 
+/* A zero point that is computed is left here where it is no number to subtract: the writer refuses it. */
 void
 lpt_tfl_expand_group_deconv (LptTflExpand *x)
 {
+  if (lpt_tfl_x_raw (x, 4) != NULL)
+    return;
   if (lpt_tfl_x_raw (x, 2) == NULL || lpt_node_const_in (x->node, 2) != NULL)
     expand_groups (x, lpt_tfl_x_in (x, 3));
 }

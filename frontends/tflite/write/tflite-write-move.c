@@ -277,6 +277,8 @@ lpt_tfl_write_split (LptTflWriter *w, gint64 code)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
+#define MAX_STEP (1 << 30)   /* kernels add it to places of 32 bits */
+
 /* Along listed axes: STRIDED_SLICE of all, where a bound that is not in the list is not looked at. */
 void
 lpt_tfl_write_slice (LptTflWriter *w, gint64 code)
@@ -299,11 +301,15 @@ lpt_tfl_write_slice (LptTflWriter *w, gint64 code)
     {
       gint64 axis = axes.n > 0 ? axes.v[k] : k;
       gint at = lpt_tfl_w_axis ((gint) (axis < 0 ? axis + rank : axis), rank, layout);
+      /* A longer step than the axis takes one element as well. */
+      gint64 far = MAX_STEP;
       if (k >= stop.n || k >= step.n || at < 0 || at >= rank)
         break;
       begin[at] = CLAMP (start.v[k], -G_MAXINT32, G_MAXINT32);
       end[at] = CLAMP (stop.v[k], -G_MAXINT32, G_MAXINT32);
-      strides[at] = step.v[k];
+      if (x->shape.dims[axis < 0 ? axis + rank : axis] > 0)
+        far = MIN (far, x->shape.dims[axis < 0 ? axis + rank : axis]);
+      strides[at] = CLAMP (step.v[k], -far, far);
       open_begin &= ~(1 << at);
       /* Below 0 the end is open: nothing else says so. */
       open_end &= step.v[k] < 0 && stop.v[k] < -(x->shape.dims[axis < 0 ? axis + rank : axis]) ? ~0 : ~(1 << at);

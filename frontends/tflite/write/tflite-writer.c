@@ -18,6 +18,7 @@
 #include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/raise-rounded.h"
+#include "passes/lower/sum-steps.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-out-file.h>
@@ -101,6 +102,16 @@ makes_numbers (LptNode *node)
          && lpt_node_in (node, 0)->quant != NULL;
 }
 
+/* The file has none but those of biases. */
+static gboolean
+makes_wide_codes (const LptNode *node)
+{
+  for (guint o = 0; o < node->n_out; o++)
+    if (node->out[o].dtype == LPT_DTYPE_I64 && node->out[o].quant != NULL && !lpt_quant_is_plain (node->out[o].quant))
+      return TRUE;
+  return FALSE;
+}
+
 /* A sum that its result's codes bound here would wrap around there. */
 static gboolean
 would_wrap (LptNode *node)
@@ -166,6 +177,8 @@ write_node (LptTflWriter *w, LptNode *node)
     lpt_tfl_w_fail (w, "an open number of channels");
   else if (lpt_weighted_view (node, &view) && lpt_node_in (node, view.zero) != NULL)
     lpt_tfl_w_fail (w, "a zero point that is computed");
+  else if (makes_wide_codes (node))
+    lpt_tfl_w_fail (w, "codes of 64 bits");
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)
@@ -330,6 +343,7 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
     return bytes;
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
+  lpt_graph_settle_sums (copy, TRUE);
   if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, error)
       || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
       || !lpt_tfl_w_fold (copy, error))
