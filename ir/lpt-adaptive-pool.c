@@ -9,7 +9,7 @@
  *
  *     AdaptiveAvgPool (x)  =>  MatMul (A, MatMul (x, B'))      A [n, m], B of the last axis: shares of the elements
  *
- * which is for execution: no quantization comes through it.
+ * which is not for rules of quantization, that does not come through it.
  *
  * Left alone: lengths that are not known; what is not real; other parts of three axes, or of a maximum.
  *

@@ -13,9 +13,9 @@ static const struct
 {
   LptOp op;
   LptValue *(*spell) (LptSpeller *s);
-  gboolean runs;      /* for execution alone */
+  LptSpellPurpose first;
 } rules[] = {
-#define LPT_COMPOSITE(OP, rule, runs) { LPT_OP_##OP, lpt_##rule##_spell, runs },
+#define LPT_COMPOSITE(OP, rule, first) { LPT_OP_##OP, lpt_##rule##_spell, LPT_SPELL_FOR_##first },
 #include "ir/lpt-composites.def"
 #undef LPT_COMPOSITE
 };
@@ -98,17 +98,17 @@ lpt_op_is_composite (LptOp op)
 }
 
 LptNode *
-lpt_composite_spell (LptGraph     *graph,
-                     LptNode      *node,
-                     gboolean      runs,
-                     LptFinishNode finish,
-                     gpointer      data)
+lpt_composite_spell (LptGraph       *graph,
+                     LptNode        *node,
+                     LptSpellPurpose purpose,
+                     LptFinishNode   finish,
+                     gpointer        data)
 {
-  LptSpeller s = { graph, node, runs, finish, data };
+  LptSpeller s = { graph, node, purpose, finish, data };
   LptValue *y = NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (rules) && y == NULL; i++)
-    if (rules[i].op == node->op && (node->flags & LPT_NODE_RELAXED) == 0 && (runs || !rules[i].runs))
+    if (rules[i].op == node->op && (node->flags & LPT_NODE_RELAXED) == 0 && purpose >= rules[i].first)
       y = rules[i].spell (&s);
 
   return y != NULL ? y->producer : NULL;
@@ -127,9 +127,10 @@ infer (gpointer data,
 }
 
 gboolean
-lpt_graph_spell (LptGraph *graph,
-                 LptOp     op,
-                 GError  **error)
+lpt_graph_spell (LptGraph       *graph,
+                 LptOp           op,
+                 LptSpellPurpose purpose,
+                 GError        **error)
 {
   const guint n = graph->nodes->len, mark = lpt_memory_mark ();
   g_autoptr (GError) problem = NULL;
@@ -139,10 +140,10 @@ lpt_graph_spell (LptGraph *graph,
       LptNode *node = graph->nodes->pdata[i], *last;
 
       for (guint b = 0; node->bodies != NULL && b < node->bodies->len && problem == NULL; b++)
-        lpt_graph_spell (node->bodies->pdata[b], op, &problem);
+        lpt_graph_spell (node->bodies->pdata[b], op, purpose, &problem);
       if (problem != NULL || (op != LPT_N_OPS && node->op != op))
         continue;
-      last = lpt_composite_spell (graph, node, TRUE, infer, &problem);
+      last = lpt_composite_spell (graph, node, purpose, infer, &problem);
       if (last == NULL)
         continue;
       lpt_value_replace (lpt_node_out (node), lpt_node_out (last), NULL);

@@ -12,20 +12,33 @@
 typedef LptNode *(*LptFinishNode) (gpointer data, LptNode *node);
 
 /**
+ * LptSpellPurpose:
+ * @LPT_SPELL_FOR_RULES: of quantization, which come next
+ * @LPT_SPELL_FOR_FILE: of a format that does not have the op
+ * @LPT_SPELL_FOR_RUN: what is large may be cut in parts
+ */
+typedef enum
+{
+  LPT_SPELL_FOR_RULES,
+  LPT_SPELL_FOR_FILE,
+  LPT_SPELL_FOR_RUN,
+} LptSpellPurpose;
+
+/**
  * lpt_composite_spell:
- * @runs: by the rules that are for execution alone, too
  * @finish: called for each new node, in order
  * What takes the place of @node, in the graph beside it; equal in real arithmetic, roundings are in other places.
  * Returns: (nullable): the last node, its name derived from that of @node; NULL: no composite, or one that its rule
  *   leaves alone; what was added until then is read by nobody
  */
-LptNode *lpt_composite_spell (LptGraph *graph, LptNode *node, gboolean runs, LptFinishNode finish, gpointer data);
+LptNode *lpt_composite_spell (LptGraph *graph, LptNode *node, LptSpellPurpose purpose, LptFinishNode finish,
+                              gpointer data);
 
 /* Has @op a rule? */
 gboolean lpt_op_is_composite (LptOp op);
 
 /* All composites of @graph and its bodies; @op: those of one kind, or LPT_N_OPS. */
-gboolean lpt_graph_spell     (LptGraph *graph, LptOp op, GError **error);
+gboolean lpt_graph_spell     (LptGraph *graph, LptOp op, LptSpellPurpose purpose, GError **error);
 /* Is there one? */
 gboolean lpt_graph_has_op    (LptGraph *graph, LptOp op);
 
@@ -33,15 +46,15 @@ gboolean lpt_graph_has_op    (LptGraph *graph, LptOp op);
 
 typedef struct
 {
-  LptGraph     *graph;
-  LptNode      *from;       /* whose name and origin the new nodes have */
-  gboolean      runs;       /* for execution */
-  LptFinishNode finish;
-  gpointer      data;
+  LptGraph       *graph;
+  LptNode        *from;       /* whose name and origin the new nodes have */
+  LptSpellPurpose purpose;
+  LptFinishNode   finish;
+  gpointer        data;
 } LptSpeller;
 
 /* Rules: the value that is the node's output; NULL: left alone. */
-#define LPT_COMPOSITE(OP, rule, runs) LptValue *lpt_##rule##_spell (LptSpeller *s);
+#define LPT_COMPOSITE(OP, rule, first) LptValue *lpt_##rule##_spell (LptSpeller *s);
 #include "ir/lpt-composites.def"
 #undef LPT_COMPOSITE
 

@@ -38,7 +38,7 @@ rewrite (LptRewriter *rw,
   if (!lpt_op_is_composite (node->op) || (!config->dynamic && !lpt_graph_is_quantized (lpt_rewriter_graph (rw))) ||
       (restriction != NULL && lpt_restriction_is_never (restriction)))
     return FALSE;
-  last = lpt_composite_spell (lpt_rewriter_graph (rw), node, FALSE, finish, rw);
+  last = lpt_composite_spell (lpt_rewriter_graph (rw), node, LPT_SPELL_FOR_RULES, finish, rw);
   if (last == NULL)
     return lpt_rewriter_decline (rw, node, "no product has its form, or ranks or lengths are not known");
   lpt_node_take_over (last, node, "/replaced");

@@ -82,7 +82,8 @@ lpt_quantize_prepare (LptGraph *graph, GError **error)
     if (!widen_node (g_ptr_array_index (graph->nodes, i), error))
       return FALSE;
   leave_out_dynamic (graph);
-  if (!lpt_graph_infer (graph, error) || !lpt_graph_spell (graph, LPT_N_OPS, error) || !fold_constants (graph, error))
+  if (!lpt_graph_infer (graph, error) || !lpt_graph_spell (graph, LPT_N_OPS, LPT_SPELL_FOR_RULES, error)
+      || !fold_constants (graph, error))
     return FALSE;
   return lpt_absorb (graph, LPT_ABSORB_ALL, error) && lpt_graph_infer (graph, error) && lpt_memory_check (mark, error);
 }

@@ -17,5 +17,5 @@ gboolean
 lpt_program_expand_composites (LptProgram *program,
                                GError    **error)
 {
-  return lpt_graph_spell (program->graph, LPT_N_OPS, error);
+  return lpt_graph_spell (program->graph, LPT_N_OPS, LPT_SPELL_FOR_RUN, error);
 }

@@ -347,8 +347,8 @@ lpt_onnx_serialise (LptGraph         *graph,
   GBytes *bytes = NULL;
 
   if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) ||
-                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, error) ||
-                          !lpt_graph_spell (spelled, LPT_OP_ADAPTIVE_AVG_POOL, error)))
+                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, LPT_SPELL_FOR_FILE, error) ||
+                          !lpt_graph_spell (spelled, LPT_OP_ADAPTIVE_AVG_POOL, LPT_SPELL_FOR_FILE, error)))
     return NULL;
   if (spelled != NULL)
     {

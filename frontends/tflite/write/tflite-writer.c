@@ -344,7 +344,7 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
   g_autoptr (LptGraph) copy = lpt_graph_copy (graph);
   LptTflWriter w = { .graph = copy };
   lpt_graph_settle_sums (copy, TRUE);
-  if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, error)
+  if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, LPT_SPELL_FOR_FILE, error)
       || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
       || !lpt_tfl_w_fold (copy, error))
     return NULL;
