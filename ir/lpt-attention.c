@@ -159,7 +159,8 @@ block_length (LptSpeller *s)
   if (queries < 1 || keys < 1)
     return queries;
   heads.rank -= 2;
-  if (s->purpose != LPT_SPELL_FOR_RUN || !lpt_shape_count (&heads, &n) || (mask != NULL && !lpt_shape_is_static (&mask->shape)))
+  if (s->purpose != LPT_SPELL_FOR_RUN || !lpt_shape_count (&heads, &n) ||
+      (mask != NULL && !lpt_shape_is_static (&mask->shape)))
     return queries;
   most = MAX (MOST_BYTES / (gint64) sizeof (float) / MAX (n, 1) / keys / 16 * 16, 16);
   if (LPT_ATTRS (s->from, LptAttentionAttrs)->causal)
