@@ -44,6 +44,8 @@ lpt_adaptive_pool_spell (LptSpeller *s)
   const guint n = (guint) MAX (x->rank - FIRST, 0);
   gint64 steps[LPT_MAX_RANK], none[LPT_MAX_RANK] = { 0 };
   LptValue *in = lpt_node_in (s->from, 0);
+  LptMaxPoolAttrs *m;
+  LptAvgPoolAttrs *a;
   LptNode *pool;
 
   if (!is_known (s->from))
@@ -55,24 +57,12 @@ lpt_adaptive_pool_spell (LptSpeller *s)
       steps[i] = x->dims[FIRST + i] / y->dims[FIRST + i];
     }
   pool = lpt_speller_start (s, max ? LPT_OP_MAX_POOL : LPT_OP_AVG_POOL, max ? "MaxPool" : "AvgPool", 1, &in);
-  if (max)
-    {
-      LptMaxPoolAttrs *attrs = LPT_ATTRS (pool, LptMaxPoolAttrs);
-
-      lpt_ints_set (&attrs->kernel, n, steps);
-      lpt_ints_set (&attrs->strides, n, steps);
-      lpt_ints_set (&attrs->pads_begin, n, none);
-      lpt_ints_set (&attrs->pads_end, n, none);
-    }
-  else
-    {
-      LptAvgPoolAttrs *attrs = LPT_ATTRS (pool, LptAvgPoolAttrs);
-
-      lpt_ints_set (&attrs->kernel, n, steps);
-      lpt_ints_set (&attrs->strides, n, steps);
-      lpt_ints_set (&attrs->pads_begin, n, none);
-      lpt_ints_set (&attrs->pads_end, n, none);
-    }
+  m = LPT_ATTRS (pool, LptMaxPoolAttrs);
+  a = LPT_ATTRS (pool, LptAvgPoolAttrs);
+  lpt_ints_set (max ? &m->kernel : &a->kernel, n, steps);
+  lpt_ints_set (max ? &m->strides : &a->strides, n, steps);
+  lpt_ints_set (max ? &m->pads_begin : &a->pads_begin, n, none);
+  lpt_ints_set (max ? &m->pads_end : &a->pads_end, n, none);
 
   return lpt_speller_done (s, pool);
 }

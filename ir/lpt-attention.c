@@ -6,7 +6,7 @@
  * on the last two axes, in the type of q; 1 / sqrt (E) where no scale is given; Select (mask, .., -inf) where the mask
  * is boolean, or causal: key j for query i where j <= i.
  *
- * For execution the queries are cut in blocks where the scores would be large, so that a few MB of them are there at a
+ * For execution the queries are cut in blocks where the scores would be large, so that some MB of them are there at a
  * time, and where the mask is causal: a block of queries meets the keys up to its last one alone, half of all.
  *
  * Left alone: mixed types; unknown ranks; no scale and a width that is not known, a causal mask and lengths that are
@@ -113,29 +113,17 @@ part_of_mask (LptSpeller  *s,
   return rank > 0 && mask->shape.dims[rank - 1] != 1 ? part_of (s, mask, 1, 0, block->keys) : mask;
 }
 
-/* Answers to @block of the queries, which are scaled. */
+/* The answers to queries that are scaled. */
 static LptValue *
-attend (LptSpeller  *s,
-        LptValue    *q,
-        const Block *block)
+attend (LptSpeller *s,
+        LptValue   *q,
+        LptValue   *k,
+        LptValue   *v,
+        LptValue   *mask)
 {
-  const gboolean causal = LPT_ATTRS (s->from, LptAttentionAttrs)->causal, whole = block->n < 0;
-  LptValue *k = lpt_node_in (s->from, 1), *v = lpt_node_in (s->from, 2), *mask = lpt_node_in (s->from, 3), *scores;
+  LptValue *scores = lpt_speller_product (s, "scores", q, k, TRUE);
   LptNode *softmax;
 
-  if (!whole)
-    {
-      q = part_of (s, q, 2, block->from, block->n);
-      k = part_of (s, k, 2, 0, block->keys);
-      v = part_of (s, v, 2, 0, block->keys);
-    }
-  if (causal)
-    mask = causal_mask (s, block);
-  else if (mask != NULL && !whole)
-    mask = part_of_mask (s, mask, block);
-  if (causal && mask == NULL)
-    return NULL;
-  scores = lpt_speller_product (s, "scores", q, k, TRUE);
   if (mask != NULL && mask->dtype == LPT_DTYPE_BOOL)
     scores = only_seen (s, mask, scores);
   else if (mask != NULL)
@@ -144,6 +132,27 @@ attend (LptSpeller  *s,
   LPT_ATTRS (softmax, LptSoftMaxAttrs)->axis = -1;
 
   return lpt_speller_product (s, "MatMul", lpt_speller_done (s, softmax), v, FALSE);
+}
+
+/* Those to @block of them; NULL: its mask could not be made. */
+static LptValue *
+attend_block (LptSpeller  *s,
+              LptValue    *q,
+              const Block *block)
+{
+  const gboolean causal = LPT_ATTRS (s->from, LptAttentionAttrs)->causal;
+  LptValue *mask = lpt_node_in (s->from, 3);
+
+  if (causal)
+    mask = causal_mask (s, block);
+  else if (mask != NULL)
+    mask = part_of_mask (s, mask, block);
+  if (causal && mask == NULL)
+    return NULL;
+
+  return attend (s, part_of (s, q, 2, block->from, block->n),
+                 part_of (s, lpt_node_in (s->from, 1), 2, 0, block->keys),
+                 part_of (s, lpt_node_in (s->from, 2), 2, 0, block->keys), mask);
 }
 
 /* Queries of a block; as many as there are, or -1: they are not known, and one block. */
@@ -187,12 +196,15 @@ lpt_attention_spell (LptSpeller *s)
     scale = lpt_speller_constant (s, "scale",
                                   lpt_tensor_scalar (q->dtype, 1 / sqrt ((double) q->shape.dims[q->shape.rank - 1])));
   q = lpt_speller_emit (s, LPT_OP_MULTIPLY, "Multiply", 2, (LptValue *[]) { q, scale });
+  /* Lengths that are not known, which no mask follows from, stay whole. */
+  if (!causal && (step < 1 || step == queries))
+    return attend (s, q, lpt_node_in (s->from, 1), lpt_node_in (s->from, 2), lpt_node_in (s->from, 3));
   if (step < 1 || step == queries)
-    return attend (s, q, &(Block) { 0, causal ? queries : -1, keys });
+    return attend_block (s, q, &(Block) { 0, queries, keys });
   for (gint64 from = 0; from < queries; from += step)
     {
       const gint64 n = MIN (step, queries - from);
-      LptValue *part = attend (s, q, &(Block) { from, n, causal ? MIN (keys, from + n) : keys });
+      LptValue *part = attend_block (s, q, &(Block) { from, n, causal ? MIN (keys, from + n) : keys });
 
       if (part == NULL)
         return NULL;

@@ -6,6 +6,7 @@
 #include "ir/lpt-composite.h"
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 
 #include "ir/lpt-memory.h"
 
@@ -139,8 +140,8 @@ lpt_graph_spell (LptGraph       *graph,
     {
       LptNode *node = graph->nodes->pdata[i], *last;
 
-      for (guint b = 0; node->bodies != NULL && b < node->bodies->len && problem == NULL; b++)
-        lpt_graph_spell (node->bodies->pdata[b], op, purpose, &problem);
+      for (guint b = 0; b < lpt_node_n_bodies (node) && problem == NULL; b++)
+        lpt_graph_spell (lpt_node_body (node, b), op, purpose, &problem);
       if (problem != NULL || (op != LPT_N_OPS && node->op != op))
         continue;
       last = lpt_composite_spell (graph, node, purpose, infer, &problem);
@@ -170,8 +171,8 @@ lpt_graph_has_op (LptGraph *graph,
 
       if (node->op == op)
         return TRUE;
-      for (guint b = 0; node->bodies != NULL && b < node->bodies->len; b++)
-        if (lpt_graph_has_op (node->bodies->pdata[b], op))
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (lpt_graph_has_op (lpt_node_body (node, b), op))
           return TRUE;
     }
 

@@ -26,4 +26,16 @@ lpt_quant_has_zero_points (const LptQuant *quant)
   return FALSE;
 }
 
+/* Are the zero points codes of @dtype themselves? */
+static inline gboolean
+lpt_quant_zeros_fit (const LptQuant *quant,
+                     LptDType        dtype)
+{
+  for (guint c = 0; c < quant->n; c++)
+    if (quant->zero_point[c] < lpt_dtype_min (dtype) || quant->zero_point[c] > lpt_dtype_max (dtype))
+      return FALSE;
+
+  return TRUE;
+}
+
 #endif

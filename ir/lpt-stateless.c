@@ -16,6 +16,7 @@
  */
 
 #include <lpt/lpt-attrs.h>
+#include <lpt/lpt-body.h>
 #include <lpt/lpt-graph.h>
 
 #include <string.h>
@@ -37,8 +38,8 @@ bodies_have_state (LptGraph *graph,
                        "node \"%s\": unsupported: a variable in a body cannot become an input", node->name);
           return TRUE;
         }
-      for (guint b = 0; node->bodies != NULL && b < node->bodies->len; b++)
-        if (bodies_have_state (node->bodies->pdata[b], TRUE, error))
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (bodies_have_state (lpt_node_body (node, b), TRUE, error))
           return TRUE;
     }
 
@@ -109,12 +110,12 @@ gboolean
 lpt_graph_make_stateless (LptGraph *graph,
                           GError  **error)
 {
-  g_autoptr (GHashTable) inputs = g_hash_table_new (g_str_hash, g_str_equal), assigned = NULL;
+  g_autoptr (GHashTable) inputs = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) assigned = g_hash_table_new (g_str_hash, g_str_equal);
   const guint n = graph->nodes->len;
 
   if (bodies_have_state (graph, FALSE, error))
     return FALSE;
-  assigned = g_hash_table_new (g_str_hash, g_str_equal);
   for (guint i = 0; i < n; i++)
     {
       LptNode *node = graph->nodes->pdata[i];
@@ -156,8 +157,6 @@ lpt_graph_make_stateless (LptGraph *graph,
       lpt_value_replace (lpt_node_out (node), value, NULL);
       node->flags |= LPT_NODE_DEAD;
     }
-  g_hash_table_remove_all (inputs);      /* its keys go with the nodes */
-  g_hash_table_remove_all (assigned);
   lpt_graph_sweep (graph);
 
   return lpt_graph_infer (graph, error);

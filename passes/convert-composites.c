@@ -32,11 +32,14 @@ rewrite (LptRewriter *rw,
          LptNode     *node)
 {
   const LptConfig *config = lpt_rewriter_config (rw);
-  const LptRestriction *restriction = lpt_config_restriction (config, node);
+  const LptRestriction *restriction;
   LptNode *last;
 
-  if (!lpt_op_is_composite (node->op) || (!config->dynamic && !lpt_graph_is_quantized (lpt_rewriter_graph (rw))) ||
-      (restriction != NULL && lpt_restriction_is_never (restriction)))
+  if (!lpt_op_is_composite (node->op))
+    return FALSE;
+  restriction = lpt_config_restriction (config, node);
+  if ((restriction != NULL && lpt_restriction_is_never (restriction)) ||
+      (!config->dynamic && !lpt_graph_is_quantized (lpt_rewriter_graph (rw))))
     return FALSE;
   last = lpt_composite_spell (lpt_rewriter_graph (rw), node, LPT_SPELL_FOR_RULES, finish, rw);
   if (last == NULL)

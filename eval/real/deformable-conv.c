@@ -23,7 +23,7 @@ typedef struct
 {
   const float *x, *offsets, *weights, *mask;    /* mask: or NULL */
   LptWindow    window;
-  gint64       channels, h, w, kh, kw, ow, plane, taps;
+  gint64       channels, h, w, kw, ow, plane, taps;
   gint64       groups, deformable;              /* groups of channels; of these that have offsets of their own */
   gint64       outputs;
   gboolean     pad;
@@ -85,7 +85,7 @@ read_tap (const Tap   *t,
           const float *plane)
 {
   if (t->outside)
-    return 0 * t->mask;
+    return 0 * t->mask;      /* NaN where the mask is no number */
 
   return ((1 - t->dy) * ((1 - t->dx) * value_at (plane, t->at[0]) + t->dx * value_at (plane, t->at[1])) +
           t->dy * ((1 - t->dx) * value_at (plane, t->at[2]) + t->dx * value_at (plane, t->at[3]))) * t->mask;
@@ -169,9 +169,9 @@ lpt_run_deformable_conv (LptCall *call,
     return FALSE;
 
   d.channels = xs->dims[1], d.outputs = ws->dims[0];
-  d.h = xs->dims[2], d.w = xs->dims[3], d.kh = ws->dims[2], d.kw = ws->dims[3];
+  d.h = xs->dims[2], d.w = xs->dims[3], d.kw = ws->dims[3];
   d.ow = out->dims[3], d.plane = out->dims[2] * out->dims[3];
-  d.taps = d.kh * d.kw;
+  d.taps = ws->dims[2] * d.kw;
   if (a->group < 1 || a->deformable_group < 1 || d.channels % a->deformable_group != 0 ||
       d.outputs % a->group != 0 || d.channels != ws->dims[1] * a->group ||
       call->in[1].shape.dims[1] != a->deformable_group * d.taps * 2 ||
