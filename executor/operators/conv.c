@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "executor/operators/conv.h"
+#include "ir/lpt-quant-plain.h"
 
 /* --- what fits --- */
 
@@ -326,17 +327,10 @@ static gboolean
 pads_with_codes (const LptConvShape *s,
                  const LptArray     *x)
 {
-  guint k;
-
-  if (stays_inside (s->od, s->stride_d, s->kd, s->dilation_d, s->pad_front, s->id) &&
-      stays_inside (s->oh, s->stride_h, s->kh, s->dilation_h, s->pad_top, s->ih) &&
-      stays_inside (s->ow, s->stride_w, s->kw, s->dilation_w, s->pad_left, s->iw))
-    return TRUE;
-  for (k = 0; k < x->quant->n; k++)
-    if (x->quant->zero_point[k] < lpt_dtype_min (x->dtype) || x->quant->zero_point[k] > lpt_dtype_max (x->dtype))
-      return FALSE;
-
-  return TRUE;
+  return (stays_inside (s->od, s->stride_d, s->kd, s->dilation_d, s->pad_front, s->id) &&
+          stays_inside (s->oh, s->stride_h, s->kh, s->dilation_h, s->pad_top, s->ih) &&
+          stays_inside (s->ow, s->stride_w, s->kw, s->dilation_w, s->pad_left, s->iw)) ||
+         lpt_quant_zeros_fit (x->quant, x->dtype);
 }
 
 gboolean

@@ -10,11 +10,11 @@
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-quantize-details.h"
 
 #include <math.h>
 #include <string.h>
-
 
 /* A zero point that is off by less is that integer: the interval was rounded to f32. */
 #define SAME_ZERO 2e-3
@@ -326,21 +326,10 @@ is_8bit (const LptValue *value)
   return value != NULL && lpt_onnx_w_is_quantized (value) && lpt_dtype_bits (value->dtype) == 8;
 }
 
-/* Are the zero points codes themselves? */
-static gboolean
-zero_fits (const LptValue *value)
-{
-  for (guint i = 0; i < value->quant->n; i++)
-    if (value->quant->zero_point[i] < lpt_dtype_min (value->dtype) ||
-        value->quant->zero_point[i] > lpt_dtype_max (value->dtype))
-      return FALSE;
-  return TRUE;
-}
-
 static gboolean
 one_scale (const LptValue *value)
 {
-  return is_8bit (value) && value->quant->n == 1 && zero_fits (value);
+  return is_8bit (value) && value->quant->n == 1 && lpt_quant_zeros_fit (value->quant, value->dtype);
 }
 
 /* Runtimes have these operators for data and results of one type, and for signed data only with signed weights. */
@@ -377,7 +366,7 @@ qlinear_conv (LptOnnxWriter *w,
 
   if (!one_scale (x) || !is_8bit (weights) || !one_scale (lpt_node_out (node)) || !types_agree (node) ||
       weights->producer->data == NULL || (bias != NULL && bias->dtype != LPT_DTYPE_I32) ||
-      LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0 || !zero_fits (weights))
+      LPT_ATTRS (node, LptConvAttrs)->bias_rest.n > 0 || !lpt_quant_zeros_fit (weights->quant, weights->dtype))
     return FALSE;
   {
     Codes a = codes_of (w, x, "x"), b = { lpt_onnx_w_weight_codes (w, node), "", "" }, y = { 0 };
@@ -402,7 +391,8 @@ qlinear_matmul (LptOnnxWriter *w,
   gboolean flat = a->shape.rank == 2 && b->shape.rank == 2;
   Codes x, y, out = { 0 };
 
-  if (!one_scale (a) || !is_8bit (b) || !zero_fits (b) || attrs->bias_rest.n > 0 || !one_scale (lpt_node_out (node)) ||
+  if (!one_scale (a) || !is_8bit (b) || !lpt_quant_zeros_fit (b->quant, b->dtype) || attrs->bias_rest.n > 0 ||
+      !one_scale (lpt_node_out (node)) ||
       !types_agree (node) ||
       (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32)) ||
       (!flat && (attrs->transpose_a || attrs->transpose_b)))

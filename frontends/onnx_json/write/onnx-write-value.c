@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "frontends/onnx_json/write/onnx-writer.h"
+#include "ir/lpt-quant-plain.h"
 #include "ir/lpt-value-name.h"
 
 #include <string.h>
@@ -94,15 +95,12 @@ outside_offset (LptOnnxWriter  *w,
                 gint            rank)
 {
   g_autofree double *offsets = g_new (double, quant->n);
-  gboolean fits = TRUE;
+  /* Codes of 32 bits take none but 0. */
+  const gboolean fits = lpt_quant_zeros_fit (quant, dtype) &&
+                        (lpt_dtype_bits (dtype) < 32 || !lpt_quant_has_zero_points (quant));
 
   for (guint i = 0; i < quant->n; i++)
-    {
-      /* That of 32 bits takes none but 0. */
-      fits = fits && quant->zero_point[i] >= lpt_dtype_min (dtype) && quant->zero_point[i] <= lpt_dtype_max (dtype) &&
-             (lpt_dtype_bits (dtype) < 32 || quant->zero_point[i] == 0);
-      offsets[i] = quant->zero_point[i] * quant->scale[i];
-    }
+    offsets[i] = quant->zero_point[i] * quant->scale[i];
   return fits ? NULL : along_axis (w, "offset", quant, offsets, rank);
 }
 

@@ -332,23 +332,41 @@ serialise (const Onnx__ModelProto *model,
   return text != NULL ? g_string_free_to_bytes (text) : NULL;
 }
 
+/* Composites that ONNX's opset 17 has no operator for, as it has Einsum. */
+static const LptOp spelled_ops[] = { LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, LPT_OP_ADAPTIVE_AVG_POOL };
+
+static gboolean
+has_spelled (LptGraph *graph)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (spelled_ops); i++)
+    if (lpt_graph_has_op (graph, spelled_ops[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+spell (LptGraph *graph,
+       GError  **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (spelled_ops); i++)
+    if (!lpt_graph_spell (graph, spelled_ops[i], LPT_SPELL_FOR_FILE, error))
+      return FALSE;
+  return TRUE;
+}
+
 GBytes *
 lpt_onnx_serialise (LptGraph         *graph,
                     LptOnnxSaveFlags  flags,
                     GError          **error)
 {
   const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
-                           lpt_graph_settle_sums (graph, FALSE) ||
-                           lpt_graph_has_op (graph, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION) ||
-                           lpt_graph_has_op (graph, LPT_OP_ADAPTIVE_AVG_POOL);
+                           lpt_graph_settle_sums (graph, FALSE) || has_spelled (graph);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
-  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) ||
-                          !lpt_graph_spell (spelled, LPT_OP_SCALED_DOT_PRODUCT_ATTENTION, LPT_SPELL_FOR_FILE, error) ||
-                          !lpt_graph_spell (spelled, LPT_OP_ADAPTIVE_AVG_POOL, LPT_SPELL_FOR_FILE, error)))
+  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !spell (spelled, error)))
     return NULL;
   if (spelled != NULL)
     {
