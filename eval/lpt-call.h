@@ -43,12 +43,23 @@ typedef struct _LptCall LptCall;
 typedef struct _LptIntOp LptIntOp;
 
 typedef void (*LptIntRun) (const LptIntOp *op, const LptArray *const *in, guint n_in, const LptArray *out);
+/* The @n results from element @first on of @n codes of each operand, or of one where its step is 0. */
+typedef struct
+{
+  gint64        first, n;
+  const gint32 *a, *b;
+  gint64        step_a, step_b;
+  gint32       *y;
+} LptIntRow;
+
+typedef void (*LptIntRowRun) (const LptIntOp *op, const LptIntRow *row);
 
 /* First member of every op on codes that was prepared for a node (eval/integer/lpt-int.h): what a call runs in place of
  * the row of its op. A run reads shapes from its arrays and does not fail; absent optional inputs are NULL. */
 struct _LptIntOp
 {
   LptIntRun      run;
+  LptIntRowRun   row;    /* of ops on two values of codes, element by element; NULL: is no such op */
   gboolean     (*call)  (const LptIntOp *op, LptCall *call, GError **error);   /* run() on the arrays of a call */
   GDestroyNotify clear;   /* frees what the op owns besides itself, or NULL */
 };

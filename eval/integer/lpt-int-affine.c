@@ -13,8 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "eval/integer/lpt-int.h"
-#include "ir/scalar/lpt-loop.h"
+#include "eval/integer/lpt-int-pairs.h"
 
 #include <math.h>
 
@@ -70,18 +69,19 @@ affine_one (const Affine  *affine,
 }
 
 static void
-affine_run (const LptIntOp           *op,
-            const LptIntArray *const *in,
-            guint                     n_in,
-            const LptIntArray        *out)
+affine_row (const LptIntOp  *op,
+            const LptIntRow *row)
 {
   const Affine *affine = (const Affine *) op;
-  LptWalk walk;
+  const Channel one = affine->channels[0];
 
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
-    lpt_int_put (out, i, affine_one (affine, &affine->channels[affine->n == 1 ? 0 : i / affine->inner % affine->n],
-                                     lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1])));
+  if (affine->n == 1)
+    for (gint64 i = 0; i < row->n; i++)
+      row->y[i] = affine_one (affine, &one, row->a[i * row->step_a], row->b[i * row->step_b]);
+  else
+    for (gint64 i = 0; i < row->n; i++)
+      row->y[i] = affine_one (affine, &affine->channels[(row->first + i) / affine->inner % affine->n],
+                              row->a[i * row->step_a], row->b[i * row->step_b]);
 }
 
 static void
@@ -162,7 +162,8 @@ lpt_int_affine_new (LptNode              *node,
     return NULL;
 
   affine = g_new0 (Affine, 1);
-  affine->op.run = affine_run;
+  affine->op.run = lpt_int_pairs_run;
+  affine->op.row = affine_row;
   affine->op.clear = affine_clear;
   affine->product = node->op == LPT_OP_MULTIPLY;
   affine->away = rule->algorithm == LPT_ALGO_FLOAT_AWAY;

@@ -21,8 +21,8 @@
  */
 
 #include "eval/integer/lpt-int-elementwise.h"
+#include "eval/integer/lpt-int-pairs.h"
 #include "ir/scalar/lpt-binary.h"
-#include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
 
@@ -91,17 +91,13 @@ sum_one (const LptIntSum *sum,
 }
 
 static void
-sum_run (const LptIntOp           *op,
-         const LptIntArray *const *in,
-         guint                     n_in,
-         const LptIntArray        *out)
+sum_row (const LptIntOp  *op,
+         const LptIntRow *row)
 {
-  LptWalk walk;
+  const LptIntSum *sum = (const LptIntSum *) op;
 
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
-    lpt_int_put (out, i, sum_one ((const LptIntSum *) op, lpt_int_at (in[0], walk.at[0]),
-                                  lpt_int_at (in[1], walk.at[1])));
+  for (gint64 i = 0; i < row->n; i++)
+    row->y[i] = sum_one (sum, row->a[i * row->step_a], row->b[i * row->step_b]);
 }
 
 void
@@ -186,7 +182,8 @@ lpt_int_add_new (LptNode              *node,
   sum = g_new0 (LptIntSum, 1);
 
   op = &sum->op;
-  op->run = sum_run;
+  op->run = lpt_int_pairs_run;
+  op->row = sum_row;
   sum->algorithm = rule->algorithm;
   sum->sign = node->op == LPT_OP_SUBTRACT ? -1 : 1;
   sum->left_shift = lpt_dtype_bits (lpt_node_in (node, 0)->dtype) == 16 ? ADD_LEFT_SHIFT_16 : ADD_LEFT_SHIFT;
@@ -228,34 +225,27 @@ lpt_int_add_new (LptNode              *node,
 
 /* --- products ---------------------------------------------------------------- */
 
+static gint32
+product_one (const LptIntProduct *p,
+             gint64               qa,
+             gint64               qb)
+{
+  const gint32 acc = lpt_requant_sat32 ((qa - p->a.zero) * (qb - p->b.zero));
+
+  if (!p->zero_in_float)
+    return lpt_int_clamp ((gint64) lpt_multiplier_apply (&p->m, acc) + p->y.zero, p->y.lo, p->y.hi);
+
+  return (gint32) rintf (CLAMP ((float) acc * p->m.f + (float) p->y.zero, (float) p->y.lo, (float) p->y.hi));
+}
+
 static void
-product_run (const LptIntOp           *op,
-             const LptIntArray *const *in,
-             guint                     n_in,
-             const LptIntArray        *out)
+product_row (const LptIntOp  *op,
+             const LptIntRow *row)
 {
   const LptIntProduct *p = (const LptIntProduct *) op;
-  LptWalk walk;
 
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
-    {
-      const gint64 a = (gint64) lpt_int_at (in[0], walk.at[0]) - p->a.zero,
-                   b = (gint64) lpt_int_at (in[1], walk.at[1]) - p->b.zero;
-      const gint32 acc = lpt_requant_sat32 (a * b);
-      gint32 q;
-
-      if (p->zero_in_float)
-        {
-          const float v = (float) acc * p->m.f + (float) p->y.zero;
-
-          q = (gint32) rintf (CLAMP (v, (float) p->y.lo, (float) p->y.hi));
-        }
-      else
-        q = lpt_int_clamp ((gint64) lpt_multiplier_apply (&p->m, acc) + p->y.zero, p->y.lo, p->y.hi);
-
-      lpt_int_put (out, i, q);
-    }
+  for (gint64 i = 0; i < row->n; i++)
+    row->y[i] = product_one (p, row->a[i * row->step_a], row->b[i * row->step_b]);
 }
 
 LptIntOp *
@@ -271,7 +261,8 @@ lpt_int_mul_new (LptNode              *node,
   p = g_new0 (LptIntProduct, 1);
 
   op = &p->op;
-  op->run = product_run;
+  op->run = lpt_int_pairs_run;
+  op->row = product_row;
   p->zero_in_float = rule->algorithm == LPT_ALGO_FLOAT_ZERO;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &p->a, error)
@@ -322,22 +313,17 @@ compare_one (const Compare *c,
 }
 
 static void
-compare_run (const LptIntOp           *op,
-             const LptIntArray *const *in,
-             guint                     n_in,
-             const LptIntArray        *out)
+compare_row (const LptIntOp  *op,
+             const LptIntRow *row)
 {
   const Compare *c = (const Compare *) op;
-  LptWalk walk;
 
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
+  for (gint64 i = 0; i < row->n; i++)
     {
-      const gint order = compare_one (c, lpt_int_at (in[0], walk.at[0]), lpt_int_at (in[1], walk.at[1]));
-      gint64 y = 0;
+      gint64 truth = 0;
 
-      lpt_binary_i64 (c->relation, order, 0, &y);
-      lpt_int_put (out, i, (gint32) y);
+      lpt_binary_i64 (c->relation, compare_one (c, row->a[i * row->step_a], row->b[i * row->step_b]), 0, &truth);
+      row->y[i] = (gint32) truth;
     }
 }
 
@@ -350,7 +336,8 @@ lpt_int_compare_new (LptNode              *node,
   Compare *c = g_new0 (Compare, 1);
 
   op = &c->op;
-  op->run = compare_run;
+  op->run = lpt_int_pairs_run;
+  op->row = compare_row;
   c->relation = node->op;
   c->algorithm = rule->algorithm;
 
@@ -373,21 +360,17 @@ lpt_int_compare_new (LptNode              *node,
 /* --- Maximum, Minimum ---------------------------------------------------------- */
 
 static void
-extreme_run (const LptIntOp           *op,
-             const LptIntArray *const *in,
-             guint                     n_in,
-             const LptIntArray        *out)
+extreme_row (const LptIntOp  *op,
+             const LptIntRow *row)
 {
   const LptIntExtreme *e = (const LptIntExtreme *) op;
-  LptWalk walk;
 
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
+  for (gint64 i = 0; i < row->n; i++)
     {
-      const gint32 a = lpt_int_rescale (&e->a, lpt_int_at (in[0], walk.at[0]));
-      const gint32 b = lpt_int_rescale (&e->b, lpt_int_at (in[1], walk.at[1]));
+      const gint32 qa = lpt_int_rescale (&e->a, row->a[i * row->step_a]);
+      const gint32 qb = lpt_int_rescale (&e->b, row->b[i * row->step_b]);
 
-      lpt_int_put (out, i, e->minimum ? MIN (a, b) : MAX (a, b));
+      row->y[i] = e->minimum ? MIN (qa, qb) : MAX (qa, qb);
     }
 }
 
@@ -401,7 +384,8 @@ lpt_int_extreme_new (LptNode              *node,
   LptIntExtreme *e = g_new0 (LptIntExtreme, 1);
 
   op = &e->op;
-  op->run = extreme_run;
+  op->run = lpt_int_pairs_run;
+  op->row = extreme_row;
   e->minimum = node->op == LPT_OP_MINIMUM;
 
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &a, error)

@@ -12,9 +12,9 @@
  */
 
 #include "eval/integer/lpt-int-litert.h"
+#include "eval/integer/lpt-int-pairs.h"
 #include "executor/kernels/lstm/fixed16.h"
 
-#include "ir/scalar/lpt-loop.h"
 
 #include <math.h>
 
@@ -209,18 +209,17 @@ typedef struct
 } Squares;
 
 static void
-squares_run (const LptIntOp *op, const LptIntArray *const *in, guint n_in, const LptIntArray *out)
+squares_row (const LptIntOp *op, const LptIntRow *row)
 {
   const Squares *s = (const Squares *) op;
-  LptWalk walk;
-  lpt_walk_broadcast (&walk, &out->shape, 2, (const LptShape *const[]) { &in[0]->shape, &in[1]->shape });
-  for (gint64 i = 0, n = lpt_int_count (&out->shape); i < n; i++, lpt_walk_next (&walk))
+
+  for (gint64 i = 0; i < row->n; i++)
     {
-      gint64 a = lpt_multiplier_apply (&s->m1, (lpt_int_at (in[0], walk.at[0]) - s->a.zero) * (1 << DIFFERENCE_SHIFT));
-      gint64 b = lpt_multiplier_apply (&s->m2, (lpt_int_at (in[1], walk.at[1]) - s->b.zero) * (1 << DIFFERENCE_SHIFT));
-      gint32 square = lpt_requant_sat32 ((a - b) * (a - b));
-      lpt_int_put (out, i,
-                   lpt_int_clamp ((gint64) lpt_multiplier_apply (&s->my, square) + s->y.zero, s->y.lo, s->y.hi));
+      gint64 u = lpt_multiplier_apply (&s->m1, (row->a[i * row->step_a] - s->a.zero) * (1 << DIFFERENCE_SHIFT));
+      gint64 v = lpt_multiplier_apply (&s->m2, (row->b[i * row->step_b] - s->b.zero) * (1 << DIFFERENCE_SHIFT));
+      gint32 square = lpt_requant_sat32 ((u - v) * (u - v));
+
+      row->y[i] = lpt_int_clamp ((gint64) lpt_multiplier_apply (&s->my, square) + s->y.zero, s->y.lo, s->y.hi);
     }
 }
 
@@ -229,7 +228,8 @@ lpt_int_squared_difference_new (LptNode *node, const LptRequantRule *rule, GErro
 {
   Squares *s = g_new0 (Squares, 1);
   g_autoptr (LptIntOp) op = &s->op;
-  op->run = squares_run;
+  op->run = lpt_int_pairs_run;
+  op->row = squares_row;
   if (!lpt_int_scale_of (lpt_node_in (node, 0), "the first input", &s->a, error) ||
       !lpt_int_scale_of (lpt_node_in (node, 1), "the second input", &s->b, error) ||
       !lpt_int_scale_of (lpt_node_out (node), "the output", &s->y, error))

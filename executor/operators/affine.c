@@ -2,9 +2,10 @@
  * sums as operands
  *
  * Rows of columns: where the channels are the innermost axis, or are kept last, each column has its own parameters;
- * elsewhere a row is the elements of one channel. The arithmetic is eval/integer/lpt-int-affine.c's, in 64 bits. Exact.
+ * elsewhere a row is the elements of one channel. An operand may be one row, a computed bias, that all share. The
+ * arithmetic is eval/integer/lpt-int-affine.c's, in 64 bits. Exact.
  *
- * Not: modes that compute in float32; operands that repeat.
+ * Not: modes that compute in float32; operands that repeat otherwise.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +26,7 @@ typedef struct
   gint64   *longs[2];             /* bias, shift */
   gsize     channels, n;          /* n: parameters: channels, repeated where they are the columns */
   gsize     count, rows, cols, per_task;
+  gboolean  repeats[2];           /* operands that are one row */
 } Affine;
 
 static void
@@ -64,7 +66,8 @@ affine_run (const LptProgramOp *op,
             gsize               end)
 {
   const Affine *s = op->form.params;
-  const gsize lda = s->cols * (s->affine.words_a ? 4 : 1), ldb = s->cols * (s->affine.words_b ? 4 : 1);
+  const gsize lda = s->repeats[0] ? 0 : s->cols * (s->affine.words_a ? 4 : 1);
+  const gsize ldb = s->repeats[1] ? 0 : s->cols * (s->affine.words_b ? 4 : 1);
   const gsize last = MIN (end * s->per_task, s->rows), whole = MIN (last, s->count / s->cols);
   gsize row = task * s->per_task;
 
@@ -88,6 +91,9 @@ affine_access (const LptProgramOp *op,
   const Affine *s = op->form.params;
   const gboolean words = (k == 0 && s->affine.words_a) || (k == 1 && s->affine.words_b);
 
+  if (k < 2 && s->repeats[k])
+    return lpt_span (0, s->cols, words ? 4 : 1);
+
   return lpt_span (task * s->per_task * s->cols, MIN ((task + 1) * s->per_task * s->cols, s->count), words ? 4 : 1);
 }
 
@@ -100,11 +106,28 @@ is_codes (const LptArray *array)
 }
 
 static gboolean
-is_operand (const LptProgramValue *value,
-            const LptShape        *shape)
+is_operand (const LptProgramValue *value)
 {
-  return value != NULL && lpt_shape_equal (&value->array.shape, shape) &&
+  return value != NULL &&
          (is_codes (&value->array) || (value->array.quant != NULL && value->array.dtype == LPT_DTYPE_I32));
+}
+
+/* The only axis of @shape, seen under @out, that is longer than 1, and as long as there; -1: there are others, or none. */
+static gint
+only_axis (const LptShape *shape,
+           const LptShape *out)
+{
+  gint i, axis = -1;
+
+  for (i = 0; i < shape->rank; i++)
+    if (shape->dims[i] > 1)
+      {
+        if (axis >= 0)
+          return -1;
+        axis = i + out->rank - shape->rank;
+      }
+
+  return axis >= 0 && shape->dims[axis - (out->rank - shape->rank)] == out->dims[axis] ? axis : -1;
 }
 
 /* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of
@@ -159,7 +182,34 @@ typedef struct
   gint            axis;              /* of the parameters, -1: none varies */
   gsize           channels, inner;   /* along it; elements of each that follow each other */
   gboolean        last;              /* channels are kept last */
+  gboolean        repeats[2];        /* operands that are one value for each channel */
 } Sum;
+
+/* FALSE: an operand repeats along other axes than those on which a row lies. */
+static gboolean
+find_repeated (Sum *f)
+{
+  const LptShape *out = &f->arrays[2]->shape;
+  guint k;
+
+  for (k = 0; k < 2; k++)
+    {
+      const LptShape *shape = &f->arrays[k]->shape;
+      gint axis;
+
+      if (lpt_shape_equal (shape, out))
+        continue;
+      axis = only_axis (shape, out);
+      if (axis < 0 || (axis != 1 && axis != out->rank - 1) || (f->axis >= 0 && f->axis != axis) || f->repeats[1 - k])
+        return FALSE;
+      f->repeats[k] = TRUE;
+      f->axis = axis;
+      f->channels = (gsize) out->dims[axis];
+      f->inner = (gsize) lpt_dims_product (out, axis + 1, out->rank);
+    }
+
+  return TRUE;
+}
 
 static gboolean
 match (const LptProgramOp *op,
@@ -171,8 +221,8 @@ match (const LptProgramOp *op,
 
   *f = (Sum) { .arrays = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array } };
   if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (f->arrays[2]) ||
-      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0], shape) ||
-      !is_operand (op->in[1], shape) || !find_axis (op, f->arrays, &f->axis, &f->channels, &f->inner))
+      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0]) || !is_operand (op->in[1]) ||
+      !find_axis (op, f->arrays, &f->axis, &f->channels, &f->inner) || !find_repeated (f))
     return FALSE;
   for (k = 0; k < 2; k++)
     f->last |= op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
@@ -233,9 +283,12 @@ set_parameters (Affine                *s,
 }
 
 static LptValueLayout
-layout_of (const LptArray *array,
-           gboolean        last)
+layout_of (const Sum *f,
+           guint      k)
 {
+  const LptArray *array = f->arrays[k];
+  const gboolean last = f->last && (k == 2 || !f->repeats[k]);
+
   if (array->dtype == LPT_DTYPE_I32)
     return last ? LPT_LAYOUT_WORDS_LAST : LPT_LAYOUT_TYPED;
 
@@ -262,7 +315,9 @@ lpt_prepare_affine (LptProgram   *program,
                             .words_b = f.arrays[1]->dtype == LPT_DTYPE_I32 };
   s->affine.same = f.axis < 0 || (!f.last && f.axis < y->shape.rank - 1);
   s->count = lpt_program_count (op->out[0]);
-  s->n = s->affine.same || s->channels >= SHORT ? s->channels : s->channels * (SHORT / s->channels);
+  s->repeats[0] = f.repeats[0];
+  s->repeats[1] = f.repeats[1];
+  s->n = s->affine.same || s->channels >= SHORT || s->repeats[0] || s->repeats[1] ? s->channels : s->channels * (SHORT / s->channels);
   s->cols = !s->affine.same ? s->n : f.axis < 0 ? MIN (s->count, SHORT) : f.inner;
   s->rows = (s->count + s->cols - 1) / s->cols;
   s->per_task = MAX (TASK / s->cols, 1);
@@ -275,9 +330,9 @@ lpt_prepare_affine (LptProgram   *program,
   lpt_program_set_form (op, &(LptOpForm) {
     .run = affine_run, .access = affine_access, .clear = affine_clear, .params = s, .kernel = "affine_u8",
     .tasks = (s->rows + s->per_task - 1) / s->per_task, .n_in = 2,
-    .in = LPT_OPERANDS ({ op->in[0], layout_of (f.arrays[0], f.last), .overwritten = !s->affine.words_a },
-                        { op->in[1], layout_of (f.arrays[1], f.last), .overwritten = !s->affine.words_b }),
-    .out = op->out[0], .out_layout = layout_of (y, f.last) });
+    .in = LPT_OPERANDS ({ op->in[0], layout_of (&f, 0), .overwritten = !s->affine.words_a && !s->repeats[0] },
+                        { op->in[1], layout_of (&f, 1), .overwritten = !s->affine.words_b && !s->repeats[1] }),
+    .out = op->out[0], .out_layout = layout_of (&f, 2) });
 
   return TRUE;
 }

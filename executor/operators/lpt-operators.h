@@ -75,6 +75,7 @@ gboolean lpt_prepare_scatter      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_reduce_words (LptProgram *program, LptProgramOp *op);
 /* Elementwise ops of two values of codes whose rounding no other operator has. */
 gboolean lpt_prepare_pairs        (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_code_rows    (LptProgram *program, LptProgramOp *op);
 /* Elementwise ops on plain integers. */
 gboolean lpt_prepare_words        (LptProgram *program, LptProgramOp *op);
 

@@ -97,7 +97,8 @@ prepare (LptProgram   *program,
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
     return lpt_refuse (op, LPT_REMARK_OUTPUTS);
 
-  return prepare_by_row (program, op) || lpt_prepare_table16 (program, op) || lpt_prepare_pairs (program, op);
+  return prepare_by_row (program, op) || lpt_prepare_table16 (program, op) || lpt_prepare_pairs (program, op) ||
+         lpt_prepare_code_rows (program, op);
 }
 
 /* Weights that lie in a mapped file are hardly read again once they are packed. */
