@@ -95,6 +95,7 @@ conv_part (const LptConvForm    *v,
   c.pad_value = lpt_fused_epilogue_zero (&v->epilogue, run, part->conv.pad_value);
   c.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &part->sums, run, &made);
   lpt_conv_tile (&c, m0, m1, run->c0, run->c1, run->data->workspace);
+  lpt_fused_epilogue_finish (&v->epilogue, c.out + m0 * c.ldo, c.ldo, m1 - m0, run->c0, run->c1);
 }
 
 /* Lines [@r0, @r1) of a depthwise one. */
@@ -114,6 +115,7 @@ dwconv_part (const LptConvForm    *v,
   d.pad_value = lpt_fused_epilogue_zero (&v->epilogue, run, part->dwconv.pad_value);
   d.epilogue = lpt_fused_epilogue_of_run (&v->epilogue, &part->sums, run, &made);
   lpt_dwconv_tile (&d, r0, r1, run->c0, run->c1, run->data->workspace);
+  lpt_fused_epilogue_finish (&v->epilogue, d.out + r0 * v->ow * d.ldo, d.ldo, (r1 - r0) * v->ow, run->c0, run->c1);
 }
 
 static void
@@ -331,6 +333,7 @@ conv_follow (LptProgram   *program,
   LptConvForm *v = op->form.params;
   guint i;
 
+  v->epilogue.finishes = v->n_parts == 1 && v->parts->conv.place == NULL;
   if (!lpt_fused_epilogue_follow (&v->epilogue, program, op))
     return;
   for (i = 0; i < v->n_parts; i++)

@@ -5,8 +5,9 @@
  *
  *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
- *   int32   Dequantize, then a constant per channel, then Relu: the store of floats; sums with other readers are stored as
- *           they are, and a Dequantize by itself is the same store
+ *   int32   Dequantize, then a constant per channel, then Relu: the store of floats, and behind it a function of them (x *
+ *           Sigmoid (x), too) where the form finishes its tiles; sums with other readers are stored as they are, and a
+ *           Dequantize by itself is the same store
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "executor/operators/lpt-operators.h"
+#include "executor/operators/float.h"
+#include "executor/operators/rows.h"
 #include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 
@@ -314,6 +316,32 @@ follow_sums (LptFusedEpilogue *epilogue,
   return TRUE;
 }
 
+/* A function of the floats that are stored; FALSE: there is none. */
+static gboolean
+follow_function (LptFusedEpilogue *epilogue,
+                 const LptProgram *program,
+                 LptProgramOp     *owner)
+{
+  LptProgramOp *op = only_reader (epilogue->out);
+  LptRun run;
+
+  if (epilogue->maps != NULL || !epilogue->finishes)
+    return FALSE;
+  if (lpt_fuse_silu (&epilogue->out, owner, &epilogue->last))
+    epilogue->map = LPT_MAP_SILU;
+  else if (op != NULL && lpt_rows_read_op (op, &run) && run.kind == LPT_RUN_MAP && !lpt_map_rounds (run.map) &&
+           lpt_shape_equal (&op->out[0]->array.shape, &epilogue->out->array.shape))
+    {
+      epilogue->map = run.map;
+      take (epilogue, owner, op);
+    }
+  else
+    return FALSE;
+  epilogue->maps = program->kernels.floats;
+
+  return TRUE;
+}
+
 /* --- the whole --- */
 
 /* FALSE: no memory. */
@@ -433,13 +461,38 @@ lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue,
   LptProgramValue *value;
 
   if (epilogue->e.store == LPT_STORE_I32)
-    return follow_sums (epilogue, op);
+    {
+      if (!follow_sums (epilogue, op))
+        return FALSE;
+      follow_function (epilogue, program, op);
+      return TRUE;
+    }
   value = lpt_fused_tables (program, op, epilogue->out, epilogue->table, &epilogue->last);
   if (!is_clamp (epilogue->table, &epilogue->e.lo, &epilogue->e.hi))
     epilogue->e.table = epilogue->table;
   epilogue->out = follow_residual (epilogue, program, op, value);
 
   return epilogue->out != own;
+}
+
+void
+lpt_fused_epilogue_finish (const LptFusedEpilogue *epilogue,
+                           guint8                 *out,
+                           gsize                   ld,
+                           gsize                   rows,
+                           gsize                   c0,
+                           gsize                   c1)
+{
+  const gsize columns = c1 - c0;
+  const gboolean even = ld == columns * sizeof (float);
+  gsize r;
+
+  for (r = 0; epilogue->maps != NULL && r < (even ? MIN (rows, 1) : rows); r++)
+    {
+      float *y = (float *) (gpointer) (out + r * ld) + c0;
+
+      epilogue->maps->map (epilogue->map, even ? rows * columns : columns, y, y);
+    }
 }
 
 void

@@ -129,23 +129,22 @@ take (LptFloatEpilogue *e,
   return TRUE;
 }
 
-/* Takes in a Sigmoid and a Multiply that are the only readers of the result; FALSE: there are none. */
-static gboolean
-take_silu (LptFloatEpilogue *e,
-           const LptProgram *program,
-           LptProgramOp     *owner)
+gboolean
+lpt_fuse_silu (LptProgramValue **out,
+               LptProgramOp     *owner,
+               LptProgramOp    **last)
 {
   LptProgramOp *sigmoid = NULL, *product;
   LptRun run;
   guint i;
 
-  if (lpt_program_n_uses (e->out) != 2 || e->maps != NULL || e->rounds != NULL)
+  if (lpt_program_n_uses (*out) != 2)
     return FALSE;
-  for (i = 0; i < e->out->uses->len && sigmoid == NULL; i++)
+  for (i = 0; i < (*out)->uses->len && sigmoid == NULL; i++)
     {
-      LptProgramOp *reader = e->out->uses->pdata[i];
+      LptProgramOp *reader = (*out)->uses->pdata[i];
 
-      if (reader->node->op == LPT_OP_SIGMOID && reader->in[0] == e->out)
+      if (reader->node->op == LPT_OP_SIGMOID && reader->in[0] == *out)
         sigmoid = reader;
     }
   if (sigmoid == NULL || !lpt_rows_read_op (sigmoid, &run) || sigmoid->fused_into != NULL)
@@ -153,13 +152,24 @@ take_silu (LptFloatEpilogue *e,
   product = lpt_program_reader (sigmoid->out[0]);
   if (product == NULL || product->fused_into != NULL || !lpt_rows_read_op (product, &run) ||
       run.kind != LPT_RUN_BINARY || run.binary != LPT_BINARY_MULTIPLY ||
-      (product->in[0] != e->out && product->in[1] != e->out))
+      (product->in[0] != *out && product->in[1] != *out))
+    return FALSE;
+  lpt_program_fuse (sigmoid, owner, last);
+  lpt_program_fuse (product, owner, last);
+  *out = product->out[0];
+
+  return TRUE;
+}
+
+static gboolean
+take_silu (LptFloatEpilogue *e,
+           const LptProgram *program,
+           LptProgramOp     *owner)
+{
+  if (e->maps != NULL || e->rounds != NULL || !lpt_fuse_silu (&e->out, owner, &e->last))
     return FALSE;
   e->maps = program->kernels.floats;
   e->map = LPT_MAP_SILU;
-  lpt_program_fuse (sigmoid, owner, &e->last);
-  lpt_program_fuse (product, owner, &e->last);
-  e->out = product->out[0];
 
   return TRUE;
 }

@@ -54,6 +54,9 @@ typedef struct
   LptProgramOp *last;        /* last op fused */
 } LptFloatEpilogue;
 
+/* Takes a Sigmoid and a Multiply that alone read *@out into the form of @owner: *@out is their product then. FALSE: there
+ * are none. */
+gboolean lpt_fuse_silu           (LptProgramValue **out, LptProgramOp *owner, LptProgramOp **last);
 /* @op: whose input @bias may be one; @axis: of the columns in its result. */
 void     lpt_float_epilogue_init  (LptFloatEpilogue *end, LptProgramOp *op, guint bias, gint axis, gsize columns);
 /* Fuses what it takes in, and sets the form of @op for that: with the residual as its last operand. */

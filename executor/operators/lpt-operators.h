@@ -198,6 +198,9 @@ typedef struct
   LptEpiloguePart whole;     /* of a product of one part */
   gint32      offset;        /* from the zero point to that of the u8 form */
   gboolean    images;        /* the op takes scales and zero points for each image */
+  gboolean    finishes;      /* the form calls lpt_fused_epilogue_finish(): a function may follow floats */
+  const LptFloatKernel *maps;        /* or NULL */
+  LptFloatMap map;
 } LptFusedEpilogue;
 
 /* Of the product @op alone, still without lpt_fused_epilogue_bind(), which is dear: the form's bind() calls it once for
@@ -207,6 +210,9 @@ gboolean lpt_fused_epilogue_init  (LptFusedEpilogue *epilogue, LptProgramOp *op,
                                    const double *scales, guint n_scales);
 /* Takes in the ops behind @op as far as they fit; FALSE: none. */
 gboolean lpt_fused_epilogue_follow (LptFusedEpilogue *epilogue, LptProgram *program, LptProgramOp *op);
+/* What the stores of kernels leave of it: of columns [@c0, @c1) of @rows rows of floats @ld bytes apart, the first at
+ * @out. */
+void     lpt_fused_epilogue_finish (const LptFusedEpilogue *epilogue, guint8 *out, gsize ld, gsize rows, gsize c0, gsize c1);
 /* Of a Dequantize of int32 by itself. */
 gboolean lpt_fused_epilogue_words (LptFusedEpilogue *epilogue, LptProgramOp *op, gint axis, gsize channels);
 /* lpt_epilogue_prepare() of @e, that of @epilogue or of one of its parts, in single rounding where that gives the same

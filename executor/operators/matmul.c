@@ -55,6 +55,7 @@ matmul_run (const LptProgramOp *op,
       g.epilogue = lpt_fused_epilogue_of_run (&m->epilogue, &m->epilogue.whole,
                                               &(LptEpilogueRun) { op, data, box.j0, box.j1, 0 }, &made);
       lpt_gemm_tile (&g, box.i0, box.i1, box.j0, box.j1, data->workspace);
+      lpt_fused_epilogue_finish (&m->epilogue, data->out + box.i0 * g.ldo, g.ldo, box.i1 - box.i0, box.j0, box.j1);
     }
 }
 
@@ -83,7 +84,8 @@ matmul_bind (LptProgramOp *op)
   MatMul *m = op->form.params;
 
   lpt_fused_epilogue_bind (&m->epilogue, &m->epilogue.e, m->gemm.n, m->epilogue.bound);
-  m->bare = m->epilogue.zero == NULL && m->epilogue.run_scale == NULL ? lpt_gemm_bare_row (&m->gemm) : 0;
+  m->bare = m->epilogue.zero == NULL && m->epilogue.run_scale == NULL && m->epilogue.maps == NULL
+                ? lpt_gemm_bare_row (&m->gemm) : 0;
 }
 
 static void
@@ -210,6 +212,7 @@ lpt_prepare_matmul (LptProgram   *program,
   gemm = lpt_gemm_kernel_for (program->kernels.gemm, p.rows, p.k);
   packed = pack_weights (program, op, &p, gemm, &m->epilogue);
   lpt_weight_channels_clear (&p.channels);
+  m->epilogue.finishes = TRUE;
   m->epilogue.whole = (LptEpiloguePart) { &m->epilogue.e, packed.col_sum, p.k };
   m->gemm = (LptGemm) { .kernel = gemm, .epilogue_kernel = program->kernels.epilogue, .epilogue = &m->epilogue.e,
                         .m = p.rows, .k = p.k, .n = p.n, .lda = p.k, .packed = packed.data,
