@@ -213,6 +213,48 @@ wide_half (H h)
 #endif
 }
 
+/* Both halves of a vector; in registers, as a load of what two stores have written waits for both. */
+INLINE void
+split_halves (V x, H h[2])
+{
+#if defined (__AVX512F__)
+  h[0] = (H) _mm512_castps512_ps256 ((__m512) x);
+  h[1] = (H) _mm256_castpd_ps (_mm512_extractf64x4_pd (_mm512_castps_pd ((__m512) x), 1));
+#elif defined (__AVX2__)
+  h[0] = (H) _mm256_castps256_ps128 ((__m256) x);
+  h[1] = (H) _mm256_extractf128_ps ((__m256) x, 1);
+#else
+  memcpy (h, &x, sizeof x);
+#endif
+}
+
+INLINE V
+join_halves (H low, H high)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_castpd_ps (_mm512_insertf64x4 (_mm512_castpd256_pd512 (_mm256_castps_pd ((__m256) low)),
+                                                   _mm256_castps_pd ((__m256) high), 1));
+#elif defined (__AVX2__)
+  return (V) _mm256_insertf128_ps (_mm256_castps128_ps256 ((__m128) low), (__m128) high, 1);
+#else
+  H h[2] = { low, high };
+  V x;
+
+  memcpy (&x, h, sizeof x);
+  return x;
+#endif
+}
+
+INLINE H
+narrow_half (D d)
+{
+#if defined (__AVX512F__)
+  return (H) _mm512_cvtpd_ps ((__m512d) d);
+#else
+  return __builtin_convertvector (d, H);
+#endif
+}
+
 /* n elements as doubles, others `fill`. */
 INLINE D
 load_wide (const float *p, size_t n, double fill)
@@ -242,16 +284,14 @@ load_wide (const float *p, size_t n, double fill)
 INLINE void
 store_narrow (float *p, D d, size_t n)
 {
-#if defined (__AVX512F__)
-  H h = (H) _mm512_cvtpd_ps ((__m512d) d);
+  H h = narrow_half (d);
 
+#if defined (__AVX512F__)
   if (n < HALF)
     {
       _mm256_mask_storeu_ps (p, (__mmask8) ((1u << n) - 1), (__m256) h);
       return;
     }
-#else
-  H h = __builtin_convertvector (d, H);
 #endif
 
   if (n == HALF)

@@ -7,19 +7,16 @@
 INLINE V
 cube_lanes (V x)
 {
-  float f[WIDTH];
-  V v;
+  H h[2];
 
-  memcpy (f, &x, sizeof f);
-#pragma GCC unroll 2
+  split_halves (x, h);
   for (int q = 0; q < 2; q++)
     {
-      D d = load_wide (f + q * HALF, HALF, 0.0);
+      const D d = wide_half (h[q]);
 
-      store_narrow (f + q * HALF, d * d * d, HALF);
+      h[q] = narrow_half (d * d * d);
     }
-  memcpy (&v, f, sizeof v);
-  return v;
+  return join_halves (h[0], h[1]);
 }
 
 INLINE V

@@ -67,7 +67,7 @@ exp_step (const float *in, size_t left, float max, float *out, D sum[2 * PARTS])
       H half[2];
 
       store (out + q * WIDTH, v, n);
-      memcpy (half, &v, sizeof v);
+      split_halves (v, half);
       sum[2 * q] += wide_half (half[0]);
       sum[2 * q + 1] += wide_half (half[1]);
     }
@@ -130,7 +130,7 @@ softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
       V v = exp_lanes (load (in + i * ld, cols, 0.0f) - best);
       H half[2];
 
-      memcpy (half, &v, sizeof v);
+      split_halves (v, half);
       for (int q = 0; q < 2; q++)
         sum[q] += wide_half (half[q]);
       store (out + i * ld, v, cols);
