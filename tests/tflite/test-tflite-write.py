@@ -417,6 +417,10 @@ Result(%%n) {output="boxes"}
 Result(%%n.1) {output="scores"}
 Result(%%n.2) {output="count"}""" % (numbers(24, 5), soft) for soft in (0, 0.4)})
 
+TEXTS["Softmax within seven axes"] = "\n%x = Parameter : f32[1,2,9,2,3,4,4]\n%y = Softmax(%x) {axis=2} : f32[1,2,9,2,3,4,4]\nResult(%y)"
+HAVE["Softmax within seven axes"] = ["RESHAPE"]     # TRANSPOSE has five axes at most
+
+
 # Refused, with a part of the line.
 def in_blocks(symmetric, scale):
     """A product of data rounded at run time with codes that have a scale for each 16 of a row."""

@@ -65,6 +65,76 @@ lpt_tfl_w_step (LptTflWriter *w, gint64 code, const char *what, gint like, guint
   return out;
 }
 
+/* Axes that stay beside each other are one, and those of length 1 none: @shape and @order become shorter. */
+static void
+merge_axes (LptShape *shape, LptInts *order)
+{
+  gint64 dims[LPT_MAX_RANK], place[LPT_MAX_RANK], sorted[LPT_MAX_RANK];
+  guint n = 0, rank = (guint) shape->rank, kept = 0;
+  gint64 last = -1;   /* number of the axis before, among those that are kept */
+  for (guint i = 0; i < rank; i++)
+    if (shape->dims[i] != 1)
+      place[i] = kept++;
+  for (guint i = 0; i < order->n; i++)
+    {
+      gint64 axis = order->v[i], length = shape->dims[axis];
+      if (length == 1)
+        continue;
+      if (n > 0 && place[axis] == last + 1)
+        dims[n - 1] = dims[n - 1] < 0 || length < 0 ? LPT_DYNAMIC : dims[n - 1] * length;
+      else
+        {
+          dims[n] = length;
+          sorted[n++] = axis;   /* the first axis of the group: groups follow in the input as these do */
+        }
+      last = place[axis];
+    }
+  shape->rank = (gint) n;
+  lpt_ints_set (order, n, sorted);
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 before = 0;
+      for (guint k = 0; k < n; k++)
+        before += sorted[k] < sorted[i];
+      order->v[i] = before;
+      shape->dims[before] = dims[i];
+    }
+}
+
+/* TRANSPOSE of more than five axes is newer than 2.9, and there is none of more than six. FALSE: they do not merge to
+ * that. */
+static gboolean
+transpose_merged (LptTflWriter *w, gint in, guint n, const gint64 *order, gint out)
+{
+  LptTflWTensor *t = lpt_tfl_w_get (w, in);
+  LptQuant *quant = t->quant;
+  LptShape shape = t->shape, result = lpt_tfl_w_get (w, out)->shape;
+  LptInts merged = { 0 };
+  gint open = 0;
+  lpt_ints_set (&merged, n, order);
+  merge_axes (&shape, &merged);
+  for (gint i = 0; i < shape.rank; i++)
+    open += shape.dims[i] == LPT_DYNAMIC;
+  gboolean good = shape.rank <= 5 && open <= 1 && (quant == NULL || quant->n == 1);
+  if (good)
+    {
+      if (shape.rank > 1)
+        in = lpt_tfl_w_transpose (w, lpt_tfl_w_reshape (w, in, &shape, quant, -1), merged.n, merged.v);
+      lpt_tfl_w_reshape (w, in, &result, quant, out);
+    }
+  lpt_ints_clear (&merged);
+  return good;
+}
+
+void
+lpt_tfl_w_transpose_to (LptTflWriter *w, gint tensor, guint n, const gint64 *order, gint out)
+{
+  if (n > 5 && transpose_merged (w, tensor, n, order, out))
+    return;
+  gint in[] = { tensor, lpt_tfl_w_i32s (w, "order", n, order) };
+  lpt_tfl_w_need (lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, in, out), n == 5 ? 4 : n == 6 ? 6 : 1);
+}
+
 gint
 lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order)
 {
@@ -75,8 +145,7 @@ lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order)
   g_autofree char *name = g_strconcat (t->name, "/transposed", NULL);
   gint out = lpt_tfl_w_tensor (w, name, LPT_DTYPE_F32, &shape, t->quant);
   lpt_tfl_w_get (w, out)->type = t->type;
-  gint in[] = { tensor, lpt_tfl_w_i32s (w, "order", n, order) };
-  lpt_tfl_w_need (lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, in, out), n == 5 ? 4 : n == 6 ? 6 : 1);
+  lpt_tfl_w_transpose_to (w, tensor, n, order, out);
   return out;
 }
 

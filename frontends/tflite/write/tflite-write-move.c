@@ -55,67 +55,6 @@ turns (const LptInts *order, LptTflLayout to)
   return TRUE;
 }
 
-/* Axes that stay beside each other are one, and those of length 1 none: @shape and @order become shorter. */
-static void
-merge_axes (LptShape *shape, LptInts *order)
-{
-  gint64 dims[LPT_MAX_RANK], place[LPT_MAX_RANK], sorted[LPT_MAX_RANK];
-  guint n = 0, rank = (guint) shape->rank, kept = 0;
-  gint64 last = -1;   /* number of the axis before, among those that are kept */
-  for (guint i = 0; i < rank; i++)
-    if (shape->dims[i] != 1)
-      place[i] = kept++;
-  for (guint i = 0; i < order->n; i++)
-    {
-      gint64 axis = order->v[i], length = shape->dims[axis];
-      if (length == 1)
-        continue;
-      if (n > 0 && place[axis] == last + 1)
-        dims[n - 1] = dims[n - 1] < 0 || length < 0 ? LPT_DYNAMIC : dims[n - 1] * length;
-      else
-        {
-          dims[n] = length;
-          sorted[n++] = axis;   /* the first axis of the group: groups follow in the input as these do */
-        }
-      last = place[axis];
-    }
-  shape->rank = (gint) n;
-  lpt_ints_set (order, n, sorted);
-  for (guint i = 0; i < n; i++)
-    {
-      gint64 before = 0;
-      for (guint k = 0; k < n; k++)
-        before += sorted[k] < sorted[i];
-      order->v[i] = before;
-      shape->dims[before] = dims[i];
-    }
-}
-
-/* TRANSPOSE of more than five axes is newer than 2.9, and there is none of more than six. */
-static gboolean
-write_merged (LptTflWriter *w, gint in, const LptInts *order, double gauge)
-{
-  LptTflWTensor *t = lpt_tfl_w_get (w, in);
-  LptQuant *quant = t->quant;
-  LptShape shape = t->shape, result = lpt_node_out (w->node)->shape;
-  LptInts merged = { 0 };
-  gint open = 0;
-  lpt_ints_set (&merged, order->n, order->v);
-  merge_axes (&shape, &merged);
-  for (gint i = 0; i < shape.rank; i++)
-    open += shape.dims[i] == LPT_DYNAMIC;
-  gboolean good = shape.rank <= 5 && open <= 1 && (quant == NULL || quant->n == 1);
-  if (good)
-    {
-      gint out = lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge);
-      if (shape.rank > 1)
-        in = lpt_tfl_w_transpose (w, lpt_tfl_w_reshape (w, in, &shape, quant, -1), merged.n, merged.v);
-      lpt_tfl_w_reshape (w, in, &result, quant, out);
-    }
-  lpt_ints_clear (&merged);
-  return good;
-}
-
 void
 lpt_tfl_write_transpose (LptTflWriter *w, gint64 code)
 {
@@ -151,12 +90,8 @@ lpt_tfl_write_transpose (LptTflWriter *w, gint64 code)
         return;
       }
   gint in = w->error == NULL ? lpt_tfl_w_in_free (w, 0, LPT_TFL_PLAIN, &gauge) : -1;
-  if (w->error == NULL && (rank <= 5 || !write_merged (w, in, &order, gauge)))
-    {
-      gint list = lpt_tfl_w_i32s (w, "order", order.n, order.v);
-      LptTflWOp *op = lpt_tfl_w_op (w, code, 2, (gint[]) { in, list }, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
-      lpt_tfl_w_need (op, rank == 5 ? 4 : rank == 6 ? 6 : 1);
-    }
+  if (w->error == NULL)
+    lpt_tfl_w_transpose_to (w, in, order.n, order.v, lpt_tfl_w_out (w, 0, LPT_TFL_PLAIN, gauge));
   lpt_ints_clear (&order);
 }
 

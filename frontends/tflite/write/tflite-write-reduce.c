@@ -196,7 +196,7 @@ lpt_tfl_write_softmax (LptTflWriter *w, gint64 code)
   if (rank == 0)
     lpt_tfl_w_reshape (w, direct, &LPT_SHAPE_SCALAR, NULL, out);
   if (swap)
-    lpt_tfl_w_op (w, TFL_TRANSPOSE, 2, (gint[]) { direct, lpt_tfl_w_i32s (w, "back", (guint) rank, order) }, out);
+    lpt_tfl_w_transpose_to (w, direct, (guint) rank, order, out);
 }
 
 /* x / max (sqrt (sum x^2), 1e-6) along the channels */

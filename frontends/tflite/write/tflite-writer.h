@@ -174,7 +174,9 @@ void       lpt_tfl_w_set   (LptTflWOp *op, LptTflSlot slot);
 void       lpt_tfl_w_need  (LptTflWOp *op, gint64 version);
 /* One operator from @in to a new tensor like @like. */
 gint       lpt_tfl_w_step  (LptTflWriter *w, gint64 code, const char *what, gint like, guint n_in, const gint *in);
-gint       lpt_tfl_w_transpose (LptTflWriter *w, gint tensor, guint n, const gint64 *order);
+/* To a new tensor, or to @out. More than five axes are merged where they stay beside each other. */
+gint       lpt_tfl_w_transpose    (LptTflWriter *w, gint tensor, guint n, const gint64 *order);
+void       lpt_tfl_w_transpose_to (LptTflWriter *w, gint tensor, guint n, const gint64 *order, gint out);
 /* The lengths of a tensor, as the file computes them. */
 gint       lpt_tfl_w_shape_of (LptTflWriter *w, gint tensor);
 /* The same bytes in another shape, with another quantization, in tensor @out; -1: a new one. */
