@@ -8,12 +8,14 @@
  *              away from zero, + Zy; of uint8 rescale (sum q, Sx / (Sy n)) + Zy - round-away (Zx Sx / Sy);
  *              else with equal parameters: sum q / n, truncated; otherwise
  *              in float32: round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
- *              XNNPACK takes two of four axes itself: acc times float32 Sx / (Sy n), ties to even, + Zy
+ *              mode xnnpack takes two of four axes itself: acc times float32 Sx / (Sy n), ties to even, + Zy
+ *     XNNPACK  rint (acc ((Sx / Sy) / n) + Zy), all in float32
  *     FLOAT    float32 mean of dequantized values, quantized
  *   ReduceSum
  *     RESCALE, MICRO   rescale (acc, Sx / Sy) + Zy
  *     LITERT   with equal parameters sum q; otherwise in float32: round-away (sum q Sx / Sy -
- *              Zx Sx / Sy n) + Zy; what the type cannot hold wraps
+ *              Zx Sx / Sy n) + Zy; what the type cannot hold wraps, in mode litert2 saturates
+ *     XNNPACK  rint (acc (Sx / Sy) + Zy), all in float32
  *     FLOAT    as the mean
  *   ReduceProd
  *     LITERT   p = q - Zx of the first, then M (p (q - Zx)) of each next one in row-major order; M (p) + Zy,
@@ -82,6 +84,13 @@ in_float (const Reduce *r)
   return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
 }
 
+/* The zero point is added before the rounding. */
+static gboolean
+in_one_line (const Reduce *r)
+{
+  return r->rule->algorithm == LPT_ALGO_XNNPACK;
+}
+
 /* A mean that is no rescaling of the sum by one multiplier. */
 static gboolean
 divides_last (const Reduce *r)
@@ -89,9 +98,9 @@ divides_last (const Reduce *r)
   return r->kind == LPT_OP_REDUCE_MEAN && r->rule->algorithm == LPT_ALGO_LITERT;
 }
 
-/* A sum as TensorFlow Lite has it, which wraps. */
+/* A sum as TensorFlow Lite has it. */
 static gint32
-wrapping_sum (const Reduce *r,
+litert_sum (const Reduce *r,
               gint64        sum,
               gint64        n)
 {
@@ -100,6 +109,9 @@ wrapping_sum (const Reduce *r,
 
   if (!lpt_int_same (&r->x, &r->y))
     v = (gint64) roundf (CLAMP ((float) sum * ratio + -(float) r->x.zero * ratio * (float) n, -1e9f, 1e9f)) + r->y.zero;
+
+  if (r->rule->mode == LPT_MODE_LITERT2)
+    return lpt_int_clamp (v, r->y.lo, r->y.hi);
 
   return (gint32) (r->y.lo + (gint64) ((guint64) (v - r->y.lo) & (guint64) ((gint64) r->y.hi - r->y.lo)));
 }
@@ -136,8 +148,15 @@ finish (const Reduce        *r,
       return lpt_int_code (real, y, r->rule->algorithm == LPT_ALGO_FLOAT_AWAY);
     }
 
+  if (in_one_line (r))
+    {
+      const float ratio = (float) x->scale / (float) y->scale / (r->kind == LPT_OP_REDUCE_MEAN ? (float) n : 1.0f);
+      const float code = (float) acc * ratio + (float) y->zero;
+
+      return (gint32) rintf (CLAMP (code, (float) y->lo, (float) y->hi));
+    }
   if (r->kind == LPT_OP_REDUCE_SUM && r->rule->algorithm == LPT_ALGO_LITERT)
-    return wrapping_sum (r, sum, n);
+    return litert_sum (r, sum, n);
   if (r->kind == LPT_OP_REDUCE_MEAN && r->rescales_images)
     return lpt_int_code ((float) acc * ((float) x->scale / ((float) y->scale * (float) n)), y, FALSE);
   if (r->zero_apart)
@@ -249,7 +268,8 @@ lpt_int_reduce_sums (const LptIntOp *op,
 {
   const Reduce *r = (const Reduce *) op;
 
-  *sums = (LptIntSums) { .op = op, .rescales = !in_float (r) && r->rule->algorithm != LPT_ALGO_LITERT,
+  *sums = (LptIntSums) { .op = op,
+                          .rescales = !in_float (r) && !in_one_line (r) && r->rule->algorithm != LPT_ALGO_LITERT,
                           .multiplier = multiplier_of, .finish = finish_sums, .finish_wide = finish_wide };
 }
 

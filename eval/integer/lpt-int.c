@@ -166,7 +166,8 @@ lpt_int_is_code (LptDType dtype)
 gboolean
 lpt_int_is_litert (const LptRequantRule *rule)
 {
-  return rule->mode == LPT_MODE_LITERT || rule->mode == LPT_MODE_LITERT_DOUBLE || rule->mode == LPT_MODE_XNNPACK;
+  return rule->mode == LPT_MODE_LITERT || rule->mode == LPT_MODE_LITERT_DOUBLE || rule->mode == LPT_MODE_XNNPACK ||
+         rule->mode == LPT_MODE_LITERT2;
 }
 
 gboolean
@@ -367,8 +368,10 @@ lpt_int_end_sums (const LptIntEnd   *end,
       gint64 q = acc;
 
       if (end->multiplier != NULL)
-        q = (gint64) (end->wide ? lpt_multiplier_apply_acc64 (end->multiplier, sums[i])
-                                : rescale_acc (end->multiplier, acc, end->rest)) +
+        q = (gint64) (!end->wide ? rescale_acc (end->multiplier, acc, end->rest)
+                      : end->multiplier->rounding == LPT_REQUANT_SINGLE
+                      ? lpt_multiplier_apply_wide (end->multiplier, sums[i])
+                      : lpt_multiplier_apply_acc64 (end->multiplier, sums[i])) +
             end->zero;
       lpt_int_put (out, at + i * step, lpt_int_clamp (q, end->lo, end->hi));
     }

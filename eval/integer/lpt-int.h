@@ -100,8 +100,8 @@ struct _LptIntSums
                                 const LptIntArray *out, gint64 at);
 };
 
-/* What a product makes of a sum with its bias: the multiplier of all 64 bits (`wide`), or of what 32 bits hold of it and
- * `rest`; then the zero point. */
+/* What a product makes of a sum with its bias: the multiplier of all 64 bits (`wide`; where it rounds once it keeps all
+ * its bits, else 16 of them), or of what 32 bits hold of it and `rest`; then the zero point. */
 typedef struct
 {
   gboolean             wide;

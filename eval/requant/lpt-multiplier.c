@@ -81,6 +81,7 @@ lpt_requant_scale (LptScaleArith arith,
     case LPT_SCALE_F64_OF_F32:  return (double) in * (double) w / (double) out;
     case LPT_SCALE_F32_PRODUCT: return (double) product / (double) out;
     case LPT_SCALE_F32:         return product / out;
+    case LPT_SCALE_F32_RATIO:   return in / out * w;
     case LPT_SCALE_F64_TO_F32:  return (float) (input * weight / output);
     }
 
@@ -181,6 +182,15 @@ make_cv18xx (float          real,
     }
 }
 
+/* (acc m + 128) >> 8 */
+static void
+make_q8 (float          real,
+         LptMultiplier *out)
+{
+  out->m = (gint32) rintf (CLAMP (real, -0x1p22f, 0x1p22f) * 256.0f);
+  out->s = 31 - 8;
+}
+
 gboolean
 lpt_multiplier_make (LptMultiplierForm  form,
                      LptRequantScheme        rounding,
@@ -202,6 +212,7 @@ lpt_multiplier_make (LptMultiplierForm  form,
     case LPT_MULTIPLIER_TPU32_POSITIVE: make_tpu ((float) real, 0, G_MAXINT32, out); break;
     case LPT_MULTIPLIER_TPU8_POSITIVE:  make_tpu ((float) real, 0, TPU_LIMIT_8, out); break;
     case LPT_MULTIPLIER_CV18XX:         make_cv18xx ((float) real, out); break;
+    case LPT_MULTIPLIER_Q8:             make_q8 ((float) real, out); break;
     }
 
   return TRUE;
@@ -250,6 +261,25 @@ lpt_multiplier_apply_acc64 (const LptMultiplier *multiplier,
   const gint32 m16 = m >= 0x7fff0000 ? 0x7fff : (m + (1 << 15)) >> 16;
 
   return lpt_requant_sat32 (lpt_requant_round_shift (acc * m16, 15 - multiplier->s));
+}
+
+/* acc m = high 2^31 + low, both within 64 bits */
+gint32
+lpt_multiplier_apply_wide (const LptMultiplier *multiplier,
+                           gint64               acc)
+{
+  const gint64 m = multiplier->m;
+  const gint shift = 31 - multiplier->s;
+  gint64 high, low;
+
+  /* Multipliers from 1 on saturate beyond 32 bits. */
+  if (shift < 31)
+    return lpt_multiplier_apply (multiplier, lpt_requant_sat32 (acc));
+
+  high = (acc >> 31) * m;
+  low = (acc & 0x7fffffff) * m + (G_GINT64_CONSTANT (1) << (MIN (shift, 62) - 1));
+
+  return lpt_requant_sat32 ((high + (low >> 31)) >> MIN (shift - 31, 31));
 }
 
 gint32

@@ -22,6 +22,7 @@
  * @LPT_SCALE_F64_OF_F32: scales narrowed to float32, then all in double (TFLite's "double")
  * @LPT_SCALE_F32_PRODUCT: float32 product, double division (TFLite's per-tensor helper, SNPS "F2")
  * @LPT_SCALE_F32: product and quotient in float32 (ONNX Runtime, Caffe2, XNNPACK)
+ * @LPT_SCALE_F32_RATIO: input / output, then times weight, in float32
  * @LPT_SCALE_F64_TO_F32: all in double, the result narrowed to float32 (TPU-MLIR)
  */
 typedef enum
@@ -30,6 +31,7 @@ typedef enum
   LPT_SCALE_F64_OF_F32,
   LPT_SCALE_F32_PRODUCT,
   LPT_SCALE_F32,
+  LPT_SCALE_F32_RATIO,
   LPT_SCALE_F64_TO_F32,
 } LptScaleArith;
 
@@ -44,6 +46,7 @@ typedef enum
  * @LPT_MULTIPLIER_TPU8: the same with |m| < 127
  * @LPT_MULTIPLIER_TPU32_POSITIVE: TPU32 with a right shift >= 0 only
  * @LPT_MULTIPLIER_TPU8_POSITIVE: TPU8 with a right shift >= 0 only
+ * @LPT_MULTIPLIER_Q8: 256ths, half to even (XNNPACK's slopes of 8-bit codes)
  * @LPT_MULTIPLIER_CV18XX: the truncated 8-bit multiplier of the CV18xx chips
  */
 typedef enum
@@ -57,6 +60,7 @@ typedef enum
   LPT_MULTIPLIER_TPU32_POSITIVE,
   LPT_MULTIPLIER_TPU8_POSITIVE,
   LPT_MULTIPLIER_CV18XX,
+  LPT_MULTIPLIER_Q8,
 } LptMultiplierForm;
 
 /**
@@ -110,6 +114,8 @@ gboolean lpt_requant_multiplier (const LptRequantMethod *method, double input, d
 gint32 lpt_multiplier_apply   (const LptMultiplier *multiplier, gint32 acc);
 /* A 48-bit accumulator (16-bit activations) with a Q31 multiplier cut to 16 bits; one rounding. */
 gint32 lpt_multiplier_apply_acc64 (const LptMultiplier *multiplier, gint64 acc);
+/* The same with all bits of the multiplier. */
+gint32 lpt_multiplier_apply_wide  (const LptMultiplier *multiplier, gint64 acc);
 
 /* The primitives. Both take any operands. */
 gint32 lpt_saturating_rounding_doubling_high_mul (gint32 a, gint32 b);

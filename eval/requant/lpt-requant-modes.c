@@ -20,7 +20,8 @@ static const LptModeInfo modes[] =
   { LPT_MODE_LITERT, "litert", "TensorFlow Lite 2.9.0, builtin kernels on x86-64", TRUE },
   { LPT_MODE_LITERT_DOUBLE, "litert-double", "tflite-micro's reference kernels, double rounding", TRUE },
   { LPT_MODE_LITERT_SINGLE, "litert-single", "tflite-micro's reference kernels, single rounding", TRUE },
-  { LPT_MODE_XNNPACK, "xnnpack", "XNNPACK as the delegate of TensorFlow Lite 2.9.0", TRUE },
+  { LPT_MODE_XNNPACK, "xnnpack", "XNNPACK as the delegate of TensorFlow Lite 2.9.0", TRUE, TRUE },
+  { LPT_MODE_LITERT2, "litert2", "LiteRT 2.5 on the CPU: XNNPACK, and builtin kernels for the rest", TRUE, TRUE },
   { LPT_MODE_ONNX, "onnx", "ONNX Runtime: float32 multipliers, ties to even" },
   { LPT_MODE_CAFFE2, "caffe2", "Caffe2: float32 scales, two roundings" },
   { LPT_MODE_SNPS, "snps", "SNPS-Caffe, its TFLite column: by granularity and kind of convolution" },
@@ -188,13 +189,29 @@ unary_class (const char *name)
   return LPT_CLASS_UNARY;
 }
 
+static gboolean
+is_wide_code (const LptValue *value)
+{
+  return value != NULL && value->quant != NULL && lpt_dtype_bits (value->dtype) == 16;
+}
+
+static gboolean
+is_wide (LptNode *node)
+{
+  return is_wide_code (lpt_node_in (node, 0)) || is_wide_code (lpt_node_out (node));
+}
+
 static LptClass
 weighted_class (LptNode *node,
                 guint   *kinds)
 {
   if (node->op == LPT_OP_MATMUL)
     {
+      const LptValue *bias = lpt_node_in (node, 2);
+
       *kinds = lpt_node_const_in (node, 1) != NULL ? LPT_KIND_OF_WEIGHTS : LPT_KIND_OF_ACTIVATIONS;
+      if (is_wide (node) && bias != NULL && bias->dtype == LPT_DTYPE_I64)
+        *kinds |= LPT_KIND_OF_WIDE_BIAS;
       return LPT_CLASS_MATMUL;
     }
   if ((node->info->flags & LPT_OP_F_TRANSPOSED) != 0)
@@ -253,6 +270,8 @@ lpt_requant_classify (LptNode            *node,
 
   if (per_channel (lpt_node_in (node, 1)) || per_channel (lpt_node_in (node, 0)))
     *granularity = LPT_GRANULARITY_CHANNEL;
+  if (is_wide (node))
+    *kinds |= LPT_KIND_OF_WIDE;
 
   return TRUE;
 }
@@ -271,27 +290,49 @@ lpt_requant_node_mode (LptNode *node)
   return name != NULL && lpt_mode_from_name (name, &mode) ? mode : LPT_MODE_SINGLE;
 }
 
+/* Rules in 256ths are XNNPACK's, for codes of one 8-bit type and ratios from 2^-8 to 2^7, those of slopes included. */
 static gboolean
-is_wide_code (const LptValue *value)
+fits_256ths (LptNode              *node,
+             const LptRequantRule *rule)
 {
-  return value != NULL && value->quant != NULL && lpt_dtype_bits (value->dtype) == 16;
+  const LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
+  LptTensor *slopes = rule->class == LPT_CLASS_LEAKY ? lpt_node_const_in (node, 1) : NULL;
+  const gint64 n = slopes != NULL ? lpt_tensor_count (slopes) : 0;
+
+  if (x->quant == NULL || y->quant == NULL || x->dtype != y->dtype || lpt_dtype_bits (x->dtype) != 8 ||
+      (rule->class == LPT_CLASS_REQUANTIZE && node->op != LPT_OP_REQUANTIZE))
+    return FALSE;
+  for (gint64 i = -1; i < n; i++)
+    {
+      const double slope = i < 0 ? 1.0 : lpt_tensor_get_f64 (slopes, i);
+      const double ratio = fabs (lpt_requant_scale (rule->arith, x->quant->scale[0], slope, y->quant->scale[0]));
+
+      if (ratio < 0x1p-8 || ratio > 0x1p7)
+        return FALSE;
+    }
+
+  return TRUE;
 }
 
 const LptRequantRule *
 lpt_requant_node_rule (LptNode *node)
 {
-  LptMode mode = lpt_requant_node_mode (node);
+  const LptMode mode = lpt_requant_node_mode (node);
+  const LptRequantRule *rule;
   LptRuleGranularity granularity;
   LptClass class;
   guint kinds;
 
   if (!lpt_requant_classify (node, &class, &granularity, &kinds))
     return NULL;
+  rule = lpt_requant_rule (mode, class, granularity, kinds);
   /* The delegate takes no codes of 16 bits. */
-  if (mode == LPT_MODE_XNNPACK && (is_wide_code (lpt_node_in (node, 0)) || is_wide_code (lpt_node_out (node))))
-    mode = LPT_MODE_LITERT;
+  if ((modes[mode].delegates && (kinds & LPT_KIND_OF_WIDE) != 0 &&
+       (rule->kind & (LPT_KIND_OF_WIDE | LPT_KIND_OF_WIDE_BIAS)) == 0) ||
+      (rule->form == LPT_MULTIPLIER_Q8 && !fits_256ths (node, rule)))
+    return lpt_requant_rule (LPT_MODE_LITERT, class, granularity, kinds);
 
-  return lpt_requant_rule (mode, class, granularity, kinds);
+  return rule;
 }
 
 /* --- --requant SPEC --------------------------------------------------------- */

@@ -21,6 +21,7 @@ typedef enum
   LPT_MODE_LITERT_DOUBLE,
   LPT_MODE_LITERT_SINGLE,
   LPT_MODE_XNNPACK,
+  LPT_MODE_LITERT2,
   LPT_MODE_ONNX,
   LPT_MODE_CAFFE2,
   LPT_MODE_SNPS,
@@ -50,6 +51,7 @@ typedef enum
   LPT_CLASS_AVG_POOL,
   LPT_CLASS_MEAN,
   LPT_CLASS_SUM,
+  LPT_CLASS_PROD,
   LPT_CLASS_SIGMOID,
   LPT_CLASS_TANH,
   LPT_CLASS_HSWISH,
@@ -66,7 +68,8 @@ typedef enum { LPT_GRANULARITY_ANY, LPT_GRANULARITY_TENSOR, LPT_GRANULARITY_CHAN
 
 /* What a node is (several bits), and what a row asks for (one bit, or ANY). Depthwise: one channel
  * per group. Pointwise: one group, every kernel dimension 1. Weights: MatMul with a constant right side. Unsigned: a
- * convolution of u8 data by u8 weights. */
+ * convolution of u8 data by u8 weights. Wide: data or result in codes of 16 bits. Wide bias: MatMul of such data with a
+ * bias of 64 bits. */
 typedef enum
 {
   LPT_KIND_OF_ANY         = 0,
@@ -78,6 +81,8 @@ typedef enum
   LPT_KIND_OF_ACTIVATIONS = 1 << 5,
   LPT_KIND_OF_UNSIGNED    = 1 << 6,           /* and not depthwise */
   LPT_KIND_OF_UNSIGNED_DEPTHWISE = 1 << 7,
+  LPT_KIND_OF_WIDE        = 1 << 8,
+  LPT_KIND_OF_WIDE_BIAS   = 1 << 9,
 } LptRuleKind;
 
 /**
@@ -126,6 +131,7 @@ typedef struct
   const char *name;
   const char *doc;
   gboolean    multiplies_positions;   /* nearest: times in / out, as TensorFlow Lite; else divided by the scale */
+  gboolean    delegates;              /* codes of 16 bits, unless a row asks for them, are as in litert */
 } LptModeInfo;
 
 /* The modes; ends with name == NULL. */

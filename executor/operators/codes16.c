@@ -118,9 +118,10 @@ make_end (const LptIntEnd *from,
     }
   end->scale.low = to->to.lo - to->to.zero;
   end->scale.high = to->to.hi - to->to.zero;
-  end->m = m->m >= 0x7fff0000 ? 0x7fff : (m->m + (1 << 15)) >> 16;
-  end->shift = 15 - m->s;
-  if (end->shift < 1 || end->shift > 62)
+  end->exact = m->rounding == LPT_REQUANT_SINGLE;
+  end->m = end->exact ? m->m : m->m >= 0x7fff0000 ? 0x7fff : (m->m + (1 << 15)) >> 16;
+  end->shift = (end->exact ? 31 : 15) - m->s;
+  if (end->shift < (end->exact ? 31 : 1) || end->shift > 62)
     return FALSE;
   end->half = G_GINT64_CONSTANT (1) << (end->shift - 1);
 

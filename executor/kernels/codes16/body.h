@@ -145,7 +145,9 @@ LPT_FN (lpt_codes16_end) (const LptEnd16 *p, size_t n, const int64_t *sums, int3
     }
   for (size_t i = 0; i < n; i++)
     {
-      int64_t v = lpt_rescale_shift (sums[i] * m + half, shift);
+      int64_t v = p->exact ? lpt_rescale_shift (lpt_rescale_shift (sums[i], 31) * m +
+                                                lpt_rescale_shift ((sums[i] & INT32_MAX) * m + half, 31), shift - 31)
+                           : lpt_rescale_shift (sums[i] * m + half, shift);
 
       v = v < low ? low : v;
       x[i] = (int32_t) (v > high ? high : v);

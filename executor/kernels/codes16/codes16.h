@@ -54,9 +54,9 @@ typedef struct {
 } LptScale16;
 
 /* What becomes of sums of 64 bits: where `wide` (sum m + half) >> shift in the limits of `scale`, else what that makes
- * of their lowest 32 bits. */
+ * of their lowest 32 bits. `exact`: the product has more than 64 bits; |sum| < 2^47, 30 < shift < 63. */
 typedef struct {
-  bool       wide;
+  bool       wide, exact;
   int32_t    m;
   int64_t    half;
   int        shift;
