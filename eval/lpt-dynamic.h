@@ -16,5 +16,8 @@ typedef struct
 /* Of the interval [@lo, @hi] with @lo <= 0 <= @hi that is not empty. */
 LptDynamicStep lpt_dynamic_fake_step (gboolean symmetric, float lo, float hi);
 
-/* The same, and of the empty interval steps of 1. */
+/* Of LiteRT 2.5: round-even (x inverse) + zero within -128 .. 127; of the empty interval a step of 1. */
+LptDynamicStep lpt_dynamic_row_step (float lo, float hi);
+
+/* The first, and of the empty interval steps of 1. */
 LptDynamicStep lpt_dynamic_codes_step (gboolean symmetric, float lo, float hi);

@@ -19,6 +19,10 @@
  *   litert       the codes and steps of DynamicFakeQuantize, asymmetric ones and their zero points 128 more; a row of
  *                zeros has s = 1, and asymmetric z = 128
  *
+ *                in mode litert2, asymmetric (XNNPACK's rows): r = 255 / (hi - lo), 1 if that is empty; s = 1 / r; the zero
+ *                point is rint (-128 - lo r) where (lo r - 128) + (hi r + 127) > 0, else rint (127 - hi r), within
+ *                -128 .. 127; q = round-even (x r) + z, all in single precision; 128 more as above
+ *
  * Rows and blocks that are asymmetric multiply by 1 / s, once rounded, where one interval for all divides by s. With
  * blocks each so many elements of a row are one of these rows. NaN does not count in the interval; its code is the
  * lowest one.
@@ -36,6 +40,7 @@
 
 #include "eval/lpt-dynamic.h"
 #include "eval/lpt-exec-ops.h"
+#include "eval/requant/lpt-requant-modes.h"
 #include "ir/scalar/lpt-loop.h"
 
 LptDynamicStep
@@ -67,6 +72,15 @@ lpt_dynamic_codes_step (gboolean symmetric, float lo, float hi)
 {
   return lo != hi ? lpt_dynamic_fake_step (symmetric, lo, hi)
                   : (LptDynamicStep) { 1, 0, 0, symmetric ? -127.0f : -128.0f };
+}
+
+LptDynamicStep
+lpt_dynamic_row_step (float lo, float hi)
+{
+  const float inverse = lo != hi ? 255.0f / (hi - lo) : 1.0f, least = lo * inverse, most = hi * inverse;
+  const float zero = (least - 128.0f) + (most + 127.0f) > 0.0f ? -128.0f - least : 127.0f - most;
+
+  return (LptDynamicStep) { 1.0f / inverse, inverse, rintf (CLAMP (zero, -128.0f, 127.0f)), -128.0f };
 }
 
 static void
@@ -164,15 +178,22 @@ quantize_row (gint64 n, const float *x, float *codes, float *scale, float *zero)
 }
 
 static void
+find_interval (gint64 n, const float *x, float *lo, float *hi)
+{
+  *lo = *hi = 0;
+  for (gint64 i = 0; i < n; i++)
+    {
+      *lo = x[i] < *lo ? x[i] : *lo;
+      *hi = x[i] > *hi ? x[i] : *hi;
+    }
+}
+
+static void
 quantize_litert (gboolean symmetric, gint64 n, const float *x, float *codes, float *scale, float *zero)
 {
   const float add = symmetric ? 0 : 128;
-  float lo = 0, hi = 0;
-  for (gint64 i = 0; i < n; i++)
-    {
-      lo = x[i] < lo ? x[i] : lo;
-      hi = x[i] > hi ? x[i] : hi;
-    }
+  float lo, hi;
+  find_interval (n, x, &lo, &hi);
   const LptDynamicStep s = lpt_dynamic_codes_step (symmetric, lo, hi);
   *scale = s.scale;
   *zero = s.zero + add;
@@ -192,9 +213,24 @@ quantize_litert_asymmetric (gint64 n, const float *x, float *codes, float *scale
   quantize_litert (FALSE, n, x, codes, scale, zero);
 }
 
-/* By their rules. */
-static void (*find_rule (const LptDynamicQuantizeAttrs *attrs)) (gint64, const float *, float *, float *, float *)
+static void
+quantize_litert2 (gint64 n, const float *x, float *codes, float *scale, float *zero)
 {
+  float lo, hi;
+  find_interval (n, x, &lo, &hi);
+  const LptDynamicStep s = lpt_dynamic_row_step (lo, hi);
+  *scale = s.scale;
+  *zero = s.zero + 128.0f;
+  for (gint64 i = 0; i < n; i++)
+    codes[i] = code_of (x[i] * s.inverse, -128.0f - s.zero, 127.0f - s.zero) + *zero;
+}
+
+/* By their rules. */
+static void (*find_rule (LptNode *node)) (gint64, const float *, float *, float *, float *)
+{
+  const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
+  if (attrs->litert && !attrs->symmetric && lpt_requant_node_mode (node) == LPT_MODE_LITERT2)
+    return quantize_litert2;
   if (attrs->litert)
     return attrs->symmetric ? quantize_litert_symmetric : quantize_litert_asymmetric;
   if (attrs->symmetric)
@@ -216,7 +252,7 @@ lpt_run_dynamic_quantize (LptCall *call, GError **error)
     return FALSE;
   gint64 rows = lpt_dims_product (shape, 0, axis), n = lpt_dims_product (shape, axis, shape->rank);
   gint64 block = attrs->block > 0 && attrs->block < n ? attrs->block : n, blocks = n > 0 ? (n + block - 1) / block : 0;
-  void (*quantize) (gint64, const float *, float *, float *, float *) = find_rule (attrs);
+  void (*quantize) (gint64, const float *, float *, float *, float *) = find_rule (call->node);
   for (gint64 r = 0; r < rows * blocks && blocks > 1; r++)
     {
       const gint64 at = r / blocks * n + r % blocks * block, size = MIN (block, n - r % blocks * block);

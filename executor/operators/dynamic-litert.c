@@ -7,6 +7,7 @@
  */
 
 #include "eval/lpt-dynamic.h"
+#include "eval/requant/lpt-requant-modes.h"
 #include "executor/kernels/lpt-cut.h"
 #include "executor/operators/dynamic-forms.h"
 #include "ir/scalar/lpt-loop.h"
@@ -17,7 +18,7 @@
 typedef struct
 {
   const LptDynamicKernel *dynamic;
-  gboolean symmetric;
+  gboolean symmetric, even;          /* even: by the rule of mode litert2 */
   gsize rows, n, part, parts;        /* elements of a row; of a part of it */
 } Rows;
 
@@ -64,7 +65,7 @@ step_of (const Rows   *p,
       hi = ranges[2 * i + 1] > hi ? ranges[2 * i + 1] : hi;
     }
 
-  return lpt_dynamic_codes_step (p->symmetric, lo, hi);
+  return p->even ? lpt_dynamic_row_step (lo, hi) : lpt_dynamic_codes_step (p->symmetric, lo, hi);
 }
 
 static void
@@ -106,7 +107,7 @@ codes_run (const LptProgramOp *op,
       const LptDynamicStep s = step_of (p, (const float *) (gconstpointer) data->in[1], task / p->parts);
 
       p->dynamic->encode (n, (const float *) (gconstpointer) data->in[0] + at,
-                          &(LptDynamicRound) { s.inverse, p->symmetric ? -0.0f : s.zero, s.least, s.zero, s.scale },
+                          &(LptDynamicRound) { s.inverse, p->symmetric ? -0.0f : s.zero, s.least, s.zero, s.scale, p->even },
                           data->out + at);
     }
 }
@@ -136,7 +137,8 @@ lpt_prepare_dynamic_litert (LptProgram   *program,
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
   LptProgramValue *x = op->in[0];
   const LptShape *shape = &x->array.shape;
-  Rows p = { program->kernels.dynamic, attrs->symmetric, 1 };
+  const gboolean even = !attrs->symmetric && lpt_requant_node_mode (op->node) == LPT_MODE_LITERT2;
+  Rows p = { program->kernels.dynamic, attrs->symmetric, even, 1 };
   LptValueLayout layout;
   LptCut cut;
   gint axis = 0;

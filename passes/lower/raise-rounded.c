@@ -57,6 +57,7 @@ real_data (RaiseRounded *r,
       LPT_ATTRS (node, LptDynamicFakeQuantizeAttrs)->symmetric = from->symmetric;
       lpt_node_out (node)->dtype = LPT_DTYPE_F32;
       lpt_node_out (node)->shape = x->shape;
+      node->requant = g_strdup (codes->requant);
       lpt_node_set_origin (node, codes->origin);
       lpt_node_take_name (node, codes, "/codes");
       g_hash_table_insert (r->rounded, codes, node);

@@ -51,6 +51,7 @@ lpt_rounded_codes (LptWeightOnly *u,
   attrs->axis = from->axis;
   attrs->symmetric = from->symmetric;
   attrs->litert = TRUE;
+  node->requant = g_strdup (source->requant);
   lpt_node_set_origin (node, source->origin);
   lpt_node_take_name (node, source, "/real");
   lpt_value_set_quant (&node->out[0], unit);

@@ -158,7 +158,7 @@ static bool
 check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
 {
   float *x = (float *) exact_bytes (n * sizeof (float)), *y = (float *) exact_bytes (n * sizeof (float));
-  uint8_t *codes = exact_bytes (n);
+  uint8_t *codes = exact_bytes (n), *even = exact_bytes (n);
   const float zero = n % 3 ? (float) random_range (-128, 127) : 0.0f, add = n % 3 ? zero : -0.0f;
   const LptDynamicRound p = { 0.5f * (float) random_range (1, 90), add, n % 3 ? -128.0f : -127.0f, zero, 0.37f };
   bool ok = true;
@@ -167,6 +167,7 @@ check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
     x[i] = i % 2 ? (float) random_range (-600, 600) / 2.0f / p.inverse : draw (odd);
   kernel->round (n, x, &p, y);
   kernel->encode (n, x, &p, codes);
+  kernel->encode (n, x, &(LptDynamicRound) { .inverse = p.inverse, .less = p.less, .even = true }, even);
   for (size_t i = 0; i < n; i++)
     {
       float code = p.add + x[i] * p.inverse, want;
@@ -174,10 +175,14 @@ check_round (const LptDynamicKernel *kernel, size_t n, bool odd)
       code = code > p.least ? code < 127.0f ? roundf (code) : 127.0f : p.least;
       want = p.scale * (code - p.less);
       ok = ok && memcmp (&want, y + i, sizeof want) == 0 && codes[i] == (uint8_t) (code + 128.0f);
+      code = x[i] * p.inverse;
+      code = code > -128.0f - p.less ? code < 127.0f - p.less ? rintf (code) : 127.0f - p.less : -128.0f - p.less;
+      ok = ok && even[i] == (uint8_t) (code + p.less + 128.0f);
     }
   bytes_free (x);
   bytes_free (y);
   bytes_free (codes);
+  bytes_free (even);
   return ok;
 }
 

@@ -234,8 +234,13 @@ LPT_FN (lpt_dynamic_encode) (size_t n, const float *x, const LptDynamicRound *p,
   for (size_t i = 0; i < n; i += WIDTH)
     {
       const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      const V v = load (x + i, left, 0);
 
-      put_codes (away_codes (load (x + i, left, 0), p), -128.0f, 127.0f, 128, left, codes + i);
+      if (p->even)
+        put_codes (v * splat (p->inverse), -128.0f - p->less, 127.0f - p->less, 128 + (int32_t) p->less, left,
+                   codes + i);
+      else
+        put_codes (away_codes (v, p), -128.0f, 127.0f, 128, left, codes + i);
     }
 }
 

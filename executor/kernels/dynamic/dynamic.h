@@ -64,9 +64,11 @@ lpt_dynamic_span (float lo, float hi)
   return (LptDynamicSpan) { scale, inverse, (limited + 12582912.0f) - 12582912.0f };
 }
 
-/* y = scale (min (max (round-away (add + x inverse), least), 127) - less). */
+/* y = scale (min (max (round-away (add + x inverse), least), 127) - less); the codes alone also `even`:
+ * rint (x inverse) + less within -128 .. 127. */
 typedef struct {
   float inverse, add, least, less, scale;
+  bool  even;
 } LptDynamicRound;
 
 typedef struct {

@@ -190,6 +190,9 @@ lpt_tfl_map_conv (LptTflOp *op)
   if (lpt_tfl_is_hybrid (x, w))
     {
       x = lpt_tfl_round_dynamic (op, x, w->quant->n > 1, 1);
+      /* Weights of 4 bits have the builtin kernel in 2.5, too, which rounds as that of 2.9. */
+      if (lpt_tfl_in_tensor (op, 1)->dtype == LPT_DTYPE_I4 && x->producer->requant == NULL)
+        x->producer->requant = g_strdup ("litert");
       turned = lpt_tfl_hybrid_weights (op, turned);
     }
   convolve (op, groups > 1 ? LPT_OP_GROUP_CONVOLUTION : LPT_OP_CONVOLUTION, x, turned, bias, &window);
