@@ -9,13 +9,13 @@
  *              else with equal parameters: sum q / n, truncated; otherwise
  *              in float32: round-away (mean Sx / Sy - Zx Sx / Sy) + Zy
  *              mode xnnpack takes two of four axes itself: acc times float32 Sx / (Sy n), ties to even, + Zy
- *     XNNPACK  rint (acc ((Sx / Sy) / n) + Zy), all in float32
+ *     XNNPACK  c = (Sx / Sy) (1 / n); rint (c sum q + (Zy - n Zx c)), all in float32
  *     FLOAT    float32 mean of dequantized values, quantized
  *   ReduceSum
  *     RESCALE, MICRO   rescale (acc, Sx / Sy) + Zy
  *     LITERT   with equal parameters sum q; otherwise in float32: round-away (sum q Sx / Sy -
  *              Zx Sx / Sy n) + Zy; what the type cannot hold wraps, in mode litert2 saturates
- *     XNNPACK  rint (acc (Sx / Sy) + Zy), all in float32
+ *     XNNPACK  the same, c = Sx / Sy
  *     FLOAT    as the mean
  *   ReduceProd
  *     LITERT   p = q - Zx of the first, then M (p (q - Zx)) of each next one in row-major order; M (p) + Zy,
@@ -84,7 +84,7 @@ in_float (const Reduce *r)
   return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
 }
 
-/* The zero point is added before the rounding. */
+/* Zero points are added before the rounding. */
 static gboolean
 in_one_line (const Reduce *r)
 {
@@ -150,8 +150,9 @@ finish (const Reduce        *r,
 
   if (in_one_line (r))
     {
-      const float ratio = (float) x->scale / (float) y->scale / (r->kind == LPT_OP_REDUCE_MEAN ? (float) n : 1.0f);
-      const float code = (float) acc * ratio + (float) y->zero;
+      const float part = r->kind == LPT_OP_REDUCE_MEAN ? 1.0f / (float) n : 1.0f;
+      const float ratio = (float) x->scale / (float) y->scale * part;
+      const float code = (float) sum * ratio + ((float) y->zero - (float) n * (float) x->zero * ratio);
 
       return (gint32) rintf (CLAMP (code, (float) y->lo, (float) y->hi));
     }
