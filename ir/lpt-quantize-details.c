@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* With 16 bits, what float32 leaves of the ends is more of a step than a zero point may be off by. */
+#define WHOLE_ZERO 2e-3
+
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-fold.h"
@@ -302,6 +305,22 @@ lpt_quantize_zero_point_fits (const LptQuantizeDetails *details,
         return FALSE;
     }
 
+  return TRUE;
+}
+
+gboolean
+lpt_quantize_whole_zero (double   low,
+                         double   high,
+                         guint64  levels,
+                         double  *zero)
+{
+  const double step = (high - low) / ((double) levels - 1), exact = low == 0 ? 0 : -low / step;
+  const double noise = fmax (fabs (low), fabs (high)) / fabs (step) / (1 << 22);
+
+  *zero = exact;
+  if (!isfinite (exact) || !(fabs (exact - round (exact)) <= fmin (noise, WHOLE_ZERO)))
+    return FALSE;
+  *zero = round (exact);
   return TRUE;
 }
 

@@ -65,10 +65,15 @@ LptDataPrecision    lpt_quantize_data_precision (const LptQuantizeDetails *detai
 /* checkZeroPoint for a FakeQuantize: each shift within half a step of the type's range. */
 gboolean            lpt_quantize_zero_point_fits (const LptQuantizeDetails *details, const LptDataPrecision *precision);
 
-/* Where one interval lands when a region shares one scale. */
+/* The code of 0 in an interval, counted from the lowest one: - low / step. Returns: it is an integer but for what
+ * float32 leaves of the ends, 2^-22 of the larger one; @zero is that integer then. An end further off is another
+ * number, which a zero point would lose. */
+gboolean lpt_quantize_whole_zero (double low, double high, guint64 levels, double *zero);
+
 /* The real numbers that codes of @dtype hold at most, with the one scale of @quant. */
 void lpt_quant_interval (const LptQuant *quant, LptDType dtype, double *low, double *high);
 
+/* Where one interval lands when a region shares one scale. */
 typedef struct
 {
   float  low, high;      /* rounded */

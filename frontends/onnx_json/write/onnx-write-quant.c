@@ -16,9 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A zero point that is off by less is that integer: the interval was rounded to f32. */
-#define SAME_ZERO 2e-3
-
 /* --- intervals ------------------------------------------------------------------- */
 
 typedef struct
@@ -77,13 +74,13 @@ read_interval (LptOnnxWriter            *w,
           lpt_onnx_w_fail (w, "an interval from %g to %g", (double) low[i], (double) high[i]);
           return FALSE;
         }
-      out->zero[i] = out->low[i] == 0 ? qmin : qmin - out->low[i] / out->scale[i];
-      if (fabs (out->zero[i] - round (out->zero[i])) > SAME_ZERO || round (out->zero[i]) < lpt_dtype_min (dtype) ||
-          round (out->zero[i]) > lpt_dtype_max (dtype))
+      out->shifted = !lpt_quantize_whole_zero (low[i], high[i], d->levels, &out->zero[i]) || out->shifted;
+      out->zero[i] += qmin;
+      if (out->zero[i] < lpt_dtype_min (dtype) || out->zero[i] > lpt_dtype_max (dtype))
         out->shifted = TRUE;
     }
-  for (guint i = 0; i < n; i++)
-    out->zero[i] = out->shifted ? qmin : round (out->zero[i]);
+  for (guint i = 0; i < n && out->shifted; i++)
+    out->zero[i] = qmin;
   return TRUE;
 }
 

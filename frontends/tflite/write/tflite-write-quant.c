@@ -14,6 +14,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-quant-plain.h"
+#include "ir/lpt-quantize-details.h"
 
 #include <math.h>
 #include <string.h>
@@ -220,12 +221,10 @@ read_interval (LptTflWriter *w, gint64 levels, double end[2], double *step)
 static gboolean
 spell_steps (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
-  double end[2], step;
-  if (!read_interval (w, levels, end, &step))
+  double end[2], step, zero;
+  if (!read_interval (w, levels, end, &step) || !lpt_quantize_whole_zero (end[0], end[1], (guint64) levels, &zero))
     return FALSE;
-  const double zero = end[0] / step;
-  if (!(step > 1e-30) || !isfinite (zero) || fabs (zero - round (zero)) > 1e-3
-      || fabs (zero) > 1 << 20 || levels > 1 << 16 || lpt_node_in (w->node, 0)->shape.rank > 4)
+  if (!(step > 1e-30) || fabs (zero) > 1 << 20 || levels > 1 << 16 || lpt_node_in (w->node, 0)->shape.rank > 4)
     return FALSE;
   gint x = lpt_tfl_w_in (w, 0, layout), size = lpt_tfl_w_f32 (w, "size", step);
   if (w->error != NULL)
@@ -313,9 +312,9 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
       lpt_tfl_w_fail (w, "intervals that make the data larger");
       return;
     }
-  const gboolean ok = levels == 256 && read_interval (w, levels, end, &scale);
-  const double zero = ok ? -128 - end[0] / scale : 0;
-  if (!ok || fabs (zero - round (zero)) > 1e-3 || round (zero) < -128 || round (zero) > 127)
+  double zero;
+  if (levels != 256 || !read_interval (w, levels, end, &scale)
+      || !lpt_quantize_whole_zero (end[0], end[1], 256, &zero) || zero < 0 || zero > 255)
     {
       spell_fake_quantize (w, lpt_tfl_w_layout (w), levels);
       return;
@@ -323,7 +322,7 @@ lpt_tfl_write_fake_quantize (LptTflWriter *w, gint64 code)
   gint x = lpt_tfl_w_in (w, 0, layout), out = lpt_tfl_w_out (w, 0, layout, 1);
   if (w->error != NULL)
     return;
-  g_autoptr (LptQuant) quant = lpt_quant_new_one ((float) scale, (gint32) round (zero));
+  g_autoptr (LptQuant) quant = lpt_quant_new_one ((float) scale, (gint32) zero - 128);
   LptShape shape = lpt_tfl_w_get (w, out)->shape;
   g_autofree char *name = g_strconcat (w->node->name, "/codes", NULL);
   gint codes = lpt_tfl_w_tensor (w, name, LPT_DTYPE_I8, &shape, quant);
