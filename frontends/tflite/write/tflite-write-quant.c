@@ -238,16 +238,32 @@ spell_steps (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   return TRUE;
 }
 
-/* Is @x beyond both numbers? */
+/* a where the comparison holds, else b: the lesser or the greater one. Where one end is NaN that is b, as FakeQuantize
+ * has it; MINIMUM would give NaN. */
 static gint
-beyond (LptTflWriter *w, gint64 code, gint x, gint a, gint b)
+bound (LptTflWriter *w, gint64 code, gint a, gint b)
 {
-  gint truth[2] = { binary (w, code, x, x, a), binary (w, code, x, x, b) }, both;
-  both = binary (w, TFL_LOGICAL_AND, x, truth[0], truth[1]);
-  for (guint i = 0; i < 2; i++)
-    lpt_tfl_w_get (w, truth[i])->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
-  lpt_tfl_w_get (w, both)->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
-  return both;
+  LptShape shape;
+  if (w->error != NULL || !lpt_shape_broadcast (&lpt_tfl_w_get (w, a)->shape, &lpt_tfl_w_get (w, b)->shape, &shape))
+    return a;
+  gint truth = lpt_tfl_w_like (w, "step", a, &shape), out = lpt_tfl_w_like (w, "step", a, &shape);
+  lpt_tfl_w_get (w, truth)->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
+  lpt_tfl_w_op (w, code, 2, (gint[]) { a, b }, truth);
+  lpt_tfl_w_op (w, TFL_SELECT_V2, 3, (gint[]) { truth, a, b }, out);
+  return out;
+}
+
+/* @at where @x is beyond the bound, else @inside */
+static gint
+beyond (LptTflWriter *w, gint64 code, gint x, gint limit, gint at, gint inside, gint out)
+{
+  gint truth = binary (w, code, x, x, limit);
+  if (w->error != NULL)
+    return out;
+  lpt_tfl_w_get (w, truth)->type = lpt_tfl_w_type (LPT_DTYPE_BOOL);
+  out = out >= 0 ? out : lpt_tfl_w_like (w, "step", x, NULL);
+  lpt_tfl_w_op (w, TFL_SELECT_V2, 3, (gint[]) { truth, at, inside }, out);
+  return out;
 }
 
 /* @out is @inside between the first two of @ends, and beyond them the others, between which it jumps where a run finds
@@ -255,9 +271,9 @@ beyond (LptTflWriter *w, gint64 code, gint x, gint a, gint b)
 static void
 choose_ends (LptTflWriter *w, gint x, gint inside, const gint ends[4], gint out)
 {
-  gint low = beyond (w, TFL_LESS_EQUAL, x, ends[0], ends[1]), high = beyond (w, TFL_GREATER, x, ends[0], ends[1]);
-  inside = lpt_tfl_w_step (w, TFL_SELECT_V2, "step", x, 3, (gint[]) { high, ends[3], inside });
-  lpt_tfl_w_op (w, TFL_SELECT_V2, 3, (gint[]) { low, ends[2], inside }, out);
+  gint low = bound (w, TFL_LESS, ends[0], ends[1]), high = bound (w, TFL_GREATER, ends[0], ends[1]);
+  inside = beyond (w, TFL_GREATER, x, high, ends[3], inside, -1);
+  beyond (w, TFL_LESS_EQUAL, x, low, ends[2], inside, out);
 }
 
 /* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low; where the ends
