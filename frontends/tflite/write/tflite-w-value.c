@@ -375,7 +375,13 @@ lpt_tfl_w_out (LptTflWriter *w, guint o, LptTflLayout layout, double gauge)
 void
 lpt_tfl_w_alias (LptTflWriter *w, guint o, LptTflLayout layout, gint tensor, double gauge)
 {
-  if (tensor >= 0)
+  const LptValue *x = lpt_node_in (w->node, 0), *y = &w->node->out[o];
+  if (tensor < 0)
+    return;
+  /* Numbers of codes, of which others become. */
+  if (w->real && x->quant != NULL && y->quant != NULL && !lpt_quant_equal (x->quant, y->quant))
+    lpt_tfl_w_pass (w, tensor, lpt_tfl_w_out (w, o, layout, 1));
+  else
     put_at (w, &w->node->out[o], layout, tensor, gauge);
 }
 

@@ -47,6 +47,24 @@ find_row (LptOp op)
   return NULL;
 }
 
+/* Does @node only move or choose codes, to such that mean other numbers? Operators leave them as they are; a
+ * CONCATENATION's writer turns them in front. */
+static gboolean
+moves_to_others (LptNode *node)
+{
+  if ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_QUANTIZES)) != 0
+      || node->op == LPT_OP_CONCAT || lpt_node_n_bodies (node) > 0)
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    for (guint o = 0; lpt_node_in (node, i) != NULL && o < node->n_out; o++)
+      {
+        LptQuant *from = lpt_node_in (node, i)->quant, *to = node->out[o].quant;
+        if (from != NULL && to != NULL && from->n == 1 && !lpt_quant_equal (from, to))
+          return TRUE;
+      }
+  return FALSE;
+}
+
 /* Do the codes of @node have a kernel: one type in and out (weights beside 16 bits have 8), one scale but in weights?
    */
 static gboolean
@@ -55,6 +73,8 @@ runs_on_codes (const Row *row, LptNode *node)
   LptValue *y = lpt_node_out (node);
   const gboolean operands = (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0 && node->n_in > 1;
   if (y->quant == NULL && y->dtype != LPT_DTYPE_BOOL && !lpt_dtype_is_integer (y->dtype))
+    return FALSE;
+  if (moves_to_others (node))
     return FALSE;
   if (y->quant != NULL && ((lpt_tfl_type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
     return FALSE;
