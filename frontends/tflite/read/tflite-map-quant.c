@@ -20,14 +20,24 @@ wide_quant (LptTflOp *op, LptTflTensor *t)
   return lpt_quant_new_one (lpt_tfl_item_real (&scales, 0), (gint32) lpt_tfl_item_int (&zeros, 0));
 }
 
+/* What nobody read yet and no operator computed may have the scale itself. */
+static LptValue *
+wide_codes (LptTflOp *op, LptValue *x, LptQuant *quant)
+{
+  if (lpt_value_n_uses (x) > 0 || x->producer->n_in > 0)
+    return lpt_tfl_reinterpret (op, x, quant);
+  lpt_value_set_quant (x, quant);
+  return x;
+}
+
 void
 lpt_tfl_map_quantize (LptTflOp *op)
 {
   LptValue *x = lpt_tfl_in (op, 0);
   g_autoptr (LptQuant) quant = wide_quant (op, lpt_tfl_out_tensor (op, 0)),
                        from = wide_quant (op, lpt_tfl_in_tensor (op, 0));
-  if (x->quant == NULL && from != NULL && x->dtype == LPT_DTYPE_I32 && lpt_value_n_uses (x) == 0)
-    lpt_value_set_quant (x, from);
+  if (x->quant == NULL && from != NULL && x->dtype == LPT_DTYPE_I32)
+    x = wide_codes (op, x, from);
   gboolean front = lpt_tfl_align (op, 1, &x);
   if (quant == NULL)
     {
