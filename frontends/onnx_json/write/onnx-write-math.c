@@ -184,10 +184,12 @@ lpt_onnx_write_swish (LptOnnxWriter *w,
   if (node->n_in > 1)
     {
       LptDType dtype = lpt_onnx_w_real_type (node, 0);
+      /* The factor may be of any type, and its one number have more axes than the data, which Mul would pass on. */
+      const char *beta = lpt_onnx_w_real_type (node, 1) == dtype ? IN (1) : lpt_onnx_w_cast (w, IN (1), dtype);
 
-      /* The factor may be of any type. */
-      inner = lpt_onnx_w_step (w, "Mul", 2, x,
-                               lpt_onnx_w_real_type (node, 1) == dtype ? IN (1) : lpt_onnx_w_cast (w, IN (1), dtype));
+      if (lpt_node_in (node, 1)->shape.rank > lpt_node_in (node, 0)->shape.rank)
+        beta = lpt_onnx_w_reshaped (w, beta, 0, NULL);
+      inner = lpt_onnx_w_step (w, "Mul", 2, x, beta);
     }
   lpt_onnx_w_node (w, "Mul", OUT (0), 2, x, lpt_onnx_w_step (w, "Sigmoid", 1, inner));
 }
@@ -219,6 +221,21 @@ lpt_onnx_write_prelu (LptOnnxWriter *w,
     lpt_onnx_w_node (w, "PRelu", OUT (0), 2, IN (0), IN (1));
 }
 
+/* What a Convert makes of a number or a code is the code: no QuantizeLinear. */
+static void
+cast_to_codes (LptOnnxWriter *w,
+               LptNode       *node)
+{
+  LptValue *x = lpt_node_in (node, 0);
+  Onnx__NodeProto *cast;
+  gboolean bare = w->bare;
+
+  w->bare = TRUE;
+  cast = lpt_onnx_w_node (w, "Cast", OUT (0), 1, x->quant != NULL ? lpt_onnx_w_codes (w, x) : IN (0));
+  w->bare = bare;
+  lpt_onnx_w_int (w, cast, "to", lpt_onnx_type_from_dtype (node->out[0].dtype));
+}
+
 /* Quantized input: its numbers are real already. */
 void
 lpt_onnx_write_convert (LptOnnxWriter *w,
@@ -230,7 +247,9 @@ lpt_onnx_write_convert (LptOnnxWriter *w,
   guint power_round = node->op == LPT_OP_CONVERT ? (guint) LPT_ATTRS (node, LptConvertAttrs)->power_round
                                                  : LPT_POWER_ROUND_EVEN;
 
-  if (lpt_onnx_w_real_type (node, 0) == to)
+  if (node->out[0].quant != NULL && lpt_onnx_type_from_dtype (to) != 0)
+    cast_to_codes (w, node);
+  else if (lpt_onnx_w_real_type (node, 0) == to)
     lpt_onnx_w_node (w, "Identity", OUT (0), 1, IN (0));
   else if (lpt_onnx_type_from_dtype (to) == 0)
     lpt_onnx_w_fail (w, "element type %s", lpt_dtype_name (to));
