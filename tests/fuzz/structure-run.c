@@ -166,16 +166,25 @@ mean_difference (LptTensor *a, LptTensor *b, double step)
   return n > 4 ? sum / (scale * (double) n) : 0;
 }
 
+/* The step of the numbers of @value. Of sums and differences the steps add up. */
+static double
+step_of (const LptValue *value, guint depth)
+{
+  LptNode *node = value->producer;
+  const LptQuant *quant = node->op == LPT_OP_DEQUANTIZE ? lpt_node_in (node, 0)->quant : value->quant;
+  double step = 0;
+  for (guint c = 0; quant != NULL && c < quant->n; c++)
+    step = fmax (step, quant->scale[c]);
+  for (guint i = 0; quant == NULL && depth > 0 && (node->op == LPT_OP_ADD || node->op == LPT_OP_SUBTRACT) && i < 2; i++)
+    step += step_of (lpt_node_in (node, i), depth - 1);
+  return step;
+}
+
 double
 structure_step (LptGraph *graph, guint i)
 {
   const LptValue *value = lpt_node_in (g_ptr_array_index (graph->results, i), 0);
-  const gboolean numbers = value->producer->op == LPT_OP_DEQUANTIZE;
-  const LptQuant *quant = numbers ? lpt_node_in (value->producer, 0)->quant : value->quant;
-  double step = 0;
-  for (guint c = 0; quant != NULL && c < quant->n; c++)
-    step = fmax (step, numbers ? quant->scale[c] : 1);
-  return step;
+  return value->quant != NULL ? 1 : step_of (value, 4);
 }
 
 /* Does output @i change as well when all numbers of the graph are off by some last bits? */
