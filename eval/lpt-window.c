@@ -185,6 +185,17 @@ lpt_window_range (const LptWindow *window,
 }
 
 gboolean
+lpt_window_is_vast (const LptWindow *window)
+{
+  gboolean vast = FALSE;
+
+  for (guint axis = 0; axis < 3; axis++)
+    vast = vast || window->kernel[axis] / 4 > window->in[axis] + 16;
+
+  return vast;
+}
+
+gboolean
 lpt_window_misses (const LptWindow *window)
 {
   for (guint axis = 0; axis < 3; axis++)

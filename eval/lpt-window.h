@@ -45,6 +45,10 @@ void     lpt_window_line_up (LptWindow *window);
 /* Does a window lie beside the input, in padding alone? */
 gboolean lpt_window_misses (const LptWindow *window);
 
+/* Is a window so much longer than the data that nearly all of its places are padding? Who goes through them all does not
+ * end. */
+gboolean lpt_window_is_vast (const LptWindow *window);
+
 /* Output positions [from, to) along @axis whose input at kernel offset @k lies inside. */
 void     lpt_window_range (const LptWindow *window, guint axis, gint64 k, gint64 *from, gint64 *to);
 

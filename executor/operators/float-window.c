@@ -425,7 +425,8 @@ static gboolean
 pool_window (const LptProgramOp *op,
              LptWindow          *v)
 {
-  if (!lpt_window_init_pool (v, op->node, &op->in[0]->array.shape, &op->out[0]->array.shape, NULL))
+  if (!lpt_window_init_pool (v, op->node, &op->in[0]->array.shape, &op->out[0]->array.shape, NULL) ||
+      lpt_window_is_vast (v))
     return FALSE;
   lpt_window_line_up (v);
 

@@ -199,7 +199,7 @@ pool_shape (const LptProgramOp *op,
   const LptShape *x = &op->in[0]->array.shape;
   guint k;
 
-  if (!lpt_window_init_pool (v, op->node, x, &op->out[0]->array.shape, NULL))
+  if (!lpt_window_init_pool (v, op->node, x, &op->out[0]->array.shape, NULL) || lpt_window_is_vast (v))
     return FALSE;
   for (k = 0; k < 3; k++)
     if (v->pad[k] < 0 || v->pad_end[k] < 0)

@@ -180,7 +180,7 @@ set_geometry (LptProgramOp *op,
   LptWindow *v = &p->window;
   guint k;
 
-  if (!lpt_window_init_pool (v, op->node, x, y, NULL))
+  if (!lpt_window_init_pool (v, op->node, x, y, NULL) || lpt_window_is_vast (v))
     return FALSE;
   for (k = 0; k < 3; k++)
     if (v->pad[k] < 0 || v->pad_end[k] < 0)

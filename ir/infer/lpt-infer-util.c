@@ -508,8 +508,14 @@ lpt_window_out (const LptWindow *window,
     return lpt_infer_fail (error, "kernel has length 0 along spatial axis %d", axis);
   if (window->auto_pad == LPT_AUTO_PAD_SAME_UPPER || window->auto_pad == LPT_AUTO_PAD_SAME_LOWER)
     {
-      if (in != LPT_DYNAMIC)
-        *out = lpt_dim_ceil_div (in, stride);
+      if (in == LPT_DYNAMIC)
+        return TRUE;
+      *out = lpt_dim_ceil_div (in, stride);
+      /* What is padded is from the first to the last window. */
+      if (kernel != LPT_DYNAMIC &&
+          (__builtin_mul_overflow (dilation, kernel - 1, &span) || __builtin_add_overflow (span, 1, &span) ||
+           __builtin_mul_overflow (MAX (*out - 1, 0), stride, &start) || __builtin_add_overflow (start, span, &padded)))
+        return lpt_infer_fail (error, "sizes along spatial axis %d overflow", axis);
       return TRUE;
     }
   if (in == LPT_DYNAMIC || kernel == LPT_DYNAMIC)

@@ -9,8 +9,6 @@
 
 #include "tests/fuzz/jitter.h"
 
-#include <math.h>
-
 /* More than what single precision leaves of a half beside the largest code, which a FakeQuantize of 256 levels adds. */
 #define RELATIVE 2e-5
 #define ABSOLUTE 1e-6
@@ -25,15 +23,6 @@ moved (LptGraph *graph, LptOp op, LptValue *value, double by)
   return node != NULL && lpt_node_infer (node, NULL) ? lpt_node_out (node) : NULL;
 }
 
-static double
-largest (LptTensor *tensor)
-{
-  double most = 0;
-  for (gint64 k = 0; tensor != NULL && k < lpt_tensor_count (tensor); k++)
-    most = fmax (most, fabs (lpt_tensor_get_f64 (tensor, k)));
-  return most;
-}
-
 /* Both ends of an interval are off by what float32 leaves of the larger one: steps and zero points, which forms write
  * instead, are computed from both. */
 static void
@@ -41,13 +30,13 @@ move_ends (LptGraph *graph, LptNode *fq, double sign)
 {
   for (guint i = 1; i < 5; i += 2)
     {
-      LptTensor *ends[2] = { lpt_node_const_in (fq, i), lpt_node_const_in (fq, i + 1) };
-      const double by = sign * fmax (largest (ends[0]), largest (ends[1])) / (1 << 22);
+      LptValue *ends[2] = { lpt_node_in (fq, i), lpt_node_in (fq, i + 1) };
       for (guint k = 0; k < 2; k++)
         {
-          LptValue *end = ends[k] != NULL ? moved (graph, LPT_OP_ADD, lpt_node_in (fq, i + k), by) : NULL;
-          if (end != NULL)
-            lpt_node_set_input (fq, i + k, end);
+          LptValue *in[] = { ends[k], moved (graph, LPT_OP_MULTIPLY, ends[1 - k], sign / (1 << 22)) };
+          LptNode *node = in[1] != NULL ? lpt_graph_add (graph, LPT_OP_ADD, 0, "moved", 2, in) : NULL;
+          if (node != NULL && lpt_node_infer (node, NULL))
+            lpt_node_set_input (fq, i + k, lpt_node_out (node));
         }
     }
 }

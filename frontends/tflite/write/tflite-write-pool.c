@@ -67,6 +67,10 @@ lpt_tfl_write_pool (LptTflWriter *w, gint64 code)
   for (guint i = 0; i < window.n; i++)
     if (window.dilations[i] != 1)
       lpt_tfl_w_fail (w, "a dilated pool");
+    else if (window.kernel[i] > G_MAXINT32)
+      lpt_tfl_w_fail (w, "a window longer than 32 bits");
+  if (w->error != NULL)
+    return;
   gboolean narrow = window.n == 1, exclude = !max && a->exclude_pad;
   lpt_tfl_window_pads (w, &window, &pads);
   if (pads && exclude && !lpt_shape_is_static (&lpt_node_in (w->node, 0)->shape))
