@@ -462,6 +462,26 @@ lpt_unlower_loses_bits (LptNode *node)
   return read && !lpt_node_sums_fit (node);
 }
 
+/* Readers of @gone, which is real now, that no real numbers do for: outputs, and what runs bodies. */
+static void
+show_codes (LptUnlower *u,
+            LptValue   *gone)
+{
+  g_autoptr (GArray) uses = g_array_copy (gone->uses);
+  LptValue *real = g_hash_table_lookup (u->real, gone), *codes = NULL;
+
+  for (guint i = 0; i < uses->len && real != NULL; i++)
+    {
+      const LptUse *use = &g_array_index (uses, LptUse, i);
+
+      if ((use->node->flags & LPT_NODE_DEAD) || (use->node->n_out > 0 && lpt_node_n_bodies (use->node) == 0))
+        continue;
+      if (codes == NULL)
+        codes = lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, real, gone->dtype, gone->quant);
+      lpt_node_set_input (use->node, use->index, codes);
+    }
+}
+
 gboolean
 lpt_unlower_where (LptRewriter    *rw,
                    LptGraph       *graph,
@@ -493,7 +513,10 @@ lpt_unlower_where (LptRewriter    *rw,
       lpt_unlower (&u, node);
       for (guint o = 0; o < node->n_out; o++)
         if (node->out[o].quant != NULL && goes (&node->out[o]))
-          g_hash_table_add (gone, &node->out[o]);
+          {
+            show_codes (&u, &node->out[o]);
+            g_hash_table_add (gone, &node->out[o]);
+          }
       changed = TRUE;
     }
   if (!changed)
