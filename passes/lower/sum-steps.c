@@ -124,6 +124,17 @@ settle_output (LptGraph *graph, LptNode *node, const LptWeightedView *view, gboo
   return TRUE;
 }
 
+/* What eval/integer has no rule for reads its bias as the numbers that it stands for, as all else. */
+static gboolean
+adds_codes (LptNode *node)
+{
+  g_autoptr (GError) why = NULL;
+  if (!lpt_node_keeps_codes (node) || !lpt_int_wants (node))
+    return FALSE;
+  lpt_int_op_free (lpt_int_op_new (node, &why));
+  return why == NULL;
+}
+
 gboolean
 lpt_graph_settle_sums (LptGraph *graph, gboolean change)
 {
@@ -134,7 +145,7 @@ lpt_graph_settle_sums (LptGraph *graph, gboolean change)
       LptWeightedView view;
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         any |= lpt_graph_settle_sums (lpt_node_body (node, b), change);
-      if ((node->flags & LPT_NODE_DEAD) != 0 || !lpt_node_keeps_codes (node) || !lpt_weighted_view (node, &view))
+      if ((node->flags & LPT_NODE_DEAD) != 0 || !lpt_weighted_view (node, &view) || !adds_codes (node))
         continue;
       any |= settle_bias (graph, node, &view, change);
       any |= settle_output (graph, node, &view, change);
