@@ -8,6 +8,8 @@
 #include "ir/lpt-quant-plain.h"
 #include "ir/lpt-value-name.h"
 
+#include <lpt/lpt-work.h>
+
 #include <string.h>
 
 const char *
@@ -340,6 +342,67 @@ quantize_output (LptOnnxWriter *w,
     lpt_onnx_w_int (w, q, "axis", element_axis (quant));
 }
 
+/* A number for each scale of @value, so that it broadcasts against it */
+static const char *
+per_scale (LptOnnxWriter  *w,
+           const char     *what,
+           const LptValue *value,
+           const double   *numbers)
+{
+  const LptQuant *quant = value->quant;
+  LptShape shape = LPT_SHAPE_SCALAR;
+
+  if (quant->n > 1)
+    shape.rank = value->shape.rank - quant->axis;
+  for (gint i = 0; i < shape.rank; i++)
+    shape.dims[i] = i == 0 ? quant->n : 1;
+  return lpt_onnx_w_tensor (w, what, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL));
+}
+
+/* Are the numbers that @node makes no codes of @value yet? Sums of codes are, and codes that are moved. */
+static gboolean
+leaves_steps (LptNode        *node,
+              const LptValue *value)
+{
+  gboolean leaves = FALSE;
+
+  if (node->op == LPT_OP_REINTERPRET)
+    return FALSE;
+  if ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_QUANTIZES)) != 0)
+    return value->dtype != LPT_DTYPE_I32 || (node->info->flags & LPT_OP_F_QUANTIZES) != 0 ||
+           !lpt_node_keeps_codes (node);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *in = lpt_node_in (node, i);
+
+      if (in != NULL && (in->quant != NULL || lpt_dtype_is_real (in->dtype)))
+        leaves = leaves || in->quant == NULL || !lpt_quant_equal (in->quant, value->quant);
+    }
+  return leaves;
+}
+
+/* Codes of 32 bits and more stay numbers, which are rounded to their steps; of unsigned codes none is below 0. */
+static const char *
+round_to_steps (LptOnnxWriter *w,
+                LptNode       *node,
+                LptValue      *value,
+                const char    *real)
+{
+  const LptQuant *quant = value->quant;
+  g_autofree double *least = g_new (double, quant->n);
+  const char *steps, *codes;
+
+  if (!leaves_steps (node, value))
+    return real;
+  steps = per_scale (w, "steps", value, quant->scale);
+  codes = lpt_onnx_w_step (w, "Round", 1, lpt_onnx_w_step (w, "Div", 2, real, steps));
+  for (guint i = 0; i < quant->n; i++)
+    least[i] = -quant->zero_point[i];
+  if (lpt_dtype_min (value->dtype) == 0)
+    codes = lpt_onnx_w_step (w, "Max", 2, codes, per_scale (w, "least", value, least));
+  return lpt_onnx_w_step (w, "Mul", 2, codes, steps);
+}
+
 void
 lpt_onnx_w_finish_outputs (LptOnnxWriter *w,
                            LptNode       *node)
@@ -349,8 +412,13 @@ lpt_onnx_w_finish_outputs (LptOnnxWriter *w,
       LptValue *value = &node->out[i];
       const char *real = g_hash_table_lookup (w->reals, value);
 
-      if (real == NULL || (value->quant != NULL && !lpt_onnx_w_is_quantized (value)))
+      if (real == NULL)
         continue;
+      if (value->quant != NULL && !lpt_onnx_w_is_quantized (value))
+        {
+          g_hash_table_insert (w->reals, value, (gpointer) round_to_steps (w, node, value, real));
+          continue;
+        }
       if (value->quant != NULL)
         quantize_output (w, value, real);
       else

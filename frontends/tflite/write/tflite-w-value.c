@@ -11,6 +11,8 @@
 #include "ir/lpt-quant-plain.h"
 #include "passes/support/lpt-sums-fit.h"
 
+#include <lpt/lpt-work.h>
+
 #include <math.h>
 
 LptTflPlace *
@@ -379,7 +381,8 @@ lpt_tfl_w_alias (LptTflWriter *w, guint o, LptTflLayout layout, gint tensor, dou
   if (tensor < 0)
     return;
   /* Numbers of codes, of which others become. */
-  if (w->real && x->quant != NULL && y->quant != NULL && !lpt_quant_equal (x->quant, y->quant))
+  if (w->real && x->quant != NULL && y->quant != NULL
+      && (x->dtype != y->dtype || !lpt_quant_equal (x->quant, y->quant)))
     lpt_tfl_w_pass (w, tensor, lpt_tfl_w_out (w, o, layout, 1));
   else
     put_at (w, &w->node->out[o], layout, tensor, gauge);
@@ -392,14 +395,17 @@ flush_wide (LptTflWriter *w, const LptTflPending *item, LptTflLayout layout)
   LptTflPlace *place = lpt_tfl_w_place (w, item->value);
   gint at = item->from, out = place->tensor[layout];
   place->inexact = !lpt_node_sums_fit (w->node);
+  const gboolean plain = lpt_quant_is_plain (item->value->quant), sums = lpt_node_keeps_codes (w->node);
   place->real[layout] = at;
+  if (place->inexact && sums)
+    return;
+  at = plain ? at : lpt_tfl_w_scale (w, item->value, layout, -1, at);
+  at = plain && sums ? at : lpt_tfl_w_step (w, TFL_ROUND, "whole", at, 1, &at);
+  /* Sums of codes are multiples of their step as they are. */
+  if (!sums)
+    place->real[layout] = plain ? at : lpt_tfl_w_scale (w, item->value, layout, at, -1);
   if (place->inexact)
     return;
-  if (!lpt_quant_is_plain (item->value->quant))
-    {
-      at = lpt_tfl_w_scale (w, item->value, layout, -1, at);
-      at = lpt_tfl_w_step (w, TFL_ROUND, "whole", at, 1, &at);
-    }
   LptTflWOp *op = lpt_tfl_w_op (w, TFL_CAST, 1, &at, out);
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, in_data_type, TFL_TYPE_FLOAT32));
   lpt_tfl_w_set (op, LPT_TFL_INT (CastOptions, out_data_type, TFL_TYPE_INT32));
