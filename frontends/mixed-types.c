@@ -40,18 +40,28 @@ lpt_mixed_infer (LptNode *node, gboolean numbers, GError **error)
   return ok;
 }
 
+/* Is @node inferred as it would be without quantized outputs; with @whole: as integers where these are? */
 static gboolean
-is_inferred (LptNode *node, gboolean numbers)
+is_inferred_as (LptNode *node, gboolean numbers, gboolean whole)
 {
   g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
   const guint32 flags = node->flags;
   for (guint o = 0; o < node->n_out; o++)
     node->out[o].quant = NULL;
-  gboolean ok = lpt_mixed_infer (node, numbers, NULL);
+  gboolean ok = lpt_mixed_infer (node, numbers, NULL), integers = FALSE;
   for (guint o = 0; o < node->n_out; o++)
-    node->out[o] = have[o];
+    {
+      integers = integers || (have[o].quant != NULL && lpt_dtype_is_integer (node->out[o].dtype));
+      node->out[o] = have[o];
+    }
   node->flags = flags;
-  return ok;
+  return ok && (integers || !whole);
+}
+
+static gboolean
+is_inferred (LptNode *node, gboolean numbers)
+{
+  return is_inferred_as (node, numbers, FALSE);
 }
 
 /* Sums of codes, and codes that are moved, are plain integers where they stand for themselves. */
@@ -130,6 +140,16 @@ lpt_mixed_makes_numbers (const LptNode *node)
     plain = plain || (node->out[o].quant == NULL && lpt_dtype_is_integer (node->out[o].dtype));
   return codes && plain && (node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0
          && (node->info->flags & LPT_OP_F_BITS) == 0;
+}
+
+gboolean
+lpt_mixed_makes_whole_codes (LptNode *node)
+{
+  gboolean codes = FALSE;
+  for (guint o = 0; o < node->n_out; o++)
+    codes = codes || (node->out[o].quant != NULL && !lpt_quant_is_plain (node->out[o].quant));
+  return codes && (node->info->flags & LPT_OP_F_COMPUTE) != 0 && (node->flags & LPT_NODE_RELAXED) == 0
+         && is_inferred_as (node, TRUE, TRUE);
 }
 
 gboolean

@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-writer.h"
 
+#include "frontends/mixed-types.h"
 #include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
 #include "passes/lower/raise-rounded.h"
@@ -83,6 +84,8 @@ write_node (LptOnnxWriter *w,
   LptOnnxRelaxed relaxed = w->relaxed;
 
   w->node = node;
+  if (lpt_mixed_makes_whole_codes (node))
+    lpt_onnx_w_fail (w, "codes that are integers of an operator");
   lpt_onnx_w_relax (node, &w->relaxed);
   if (!w->qoperator || !lpt_onnx_write_qoperator (w, node))
     {

@@ -10,6 +10,7 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "eval/requant/lpt-requant-modes.h"
+#include "frontends/mixed-types.h"
 #include "frontends/tflite/tflite-origin.h"
 #include "frontends/tflite/tflite-type-bits.h"
 #include "frontends/tflite/write/tflite-expand.h"
@@ -199,6 +200,8 @@ write_node (LptTflWriter *w, LptNode *node)
     lpt_tfl_w_fail (w, "a zero point that is computed");
   else if (makes_wide_codes (node))
     lpt_tfl_w_fail (w, "codes of 64 bits");
+  else if (lpt_mixed_makes_whole_codes (node))
+    lpt_tfl_w_fail (w, "codes that are integers of an operator");
   else if (makes_numbers (node))
     lpt_tfl_w_fail (w, "%s numbers made of codes", lpt_dtype_name (lpt_node_out (node)->dtype));
   else if (node->requant != NULL && is_quantized (node) && lpt_requant_node_mode (node) != LPT_MODE_LITERT)
