@@ -129,6 +129,10 @@ lpt_infer_with_numbers (LptNode *node,
       if (lpt_node_in (node, i) != NULL && lpt_shape_is_static (&shape) && lpt_shape_count (&shape, &count) &&
           count != 1)
         return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " elements, not one", i, count);
+      for (gint k = 0; k < shape.rank; k++)
+        if (shape.dims[k] != LPT_DYNAMIC && shape.dims[k] != 1)
+          return lpt_infer_fail (error, "input %u has %" G_GINT64_FORMAT " elements along axis %d, not one", i,
+                                 shape.dims[k], k);
     }
 
   return lpt_infer_same (node, error);
