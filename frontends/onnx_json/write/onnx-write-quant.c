@@ -63,6 +63,11 @@ read_interval (LptOnnxWriter            *w,
             return FALSE;
           }
         out->axis = i + rank - shape->rank;
+        if (lpt_node_in (w->node, 0)->shape.dims[out->axis] == LPT_DYNAMIC)
+          {
+            lpt_onnx_w_fail (w, "intervals along an axis of open length");
+            return FALSE;
+          }
       }
   for (guint i = 0; i < n; i++)
     {
