@@ -33,8 +33,11 @@ move_ends (LptGraph *graph, LptNode *fq, double sign)
       LptValue *ends[2] = { lpt_node_in (fq, i), lpt_node_in (fq, i + 1) };
       for (guint k = 0; k < 2; k++)
         {
-          LptValue *in[] = { ends[k], moved (graph, LPT_OP_MULTIPLY, ends[1 - k], sign / (1 << 22)) };
-          LptNode *node = in[1] != NULL ? lpt_graph_add (graph, LPT_OP_ADD, 0, "moved", 2, in) : NULL;
+          LptNode *size = lpt_graph_add (graph, LPT_OP_ABS, 0, "size", 1, &ends[1 - k]);
+          LptValue *by = lpt_node_infer (size, NULL) ? lpt_node_out (size) : NULL;
+          by = by != NULL ? moved (graph, LPT_OP_MULTIPLY, by, sign / (1 << 22)) : NULL;
+          LptNode *node = by != NULL ? lpt_graph_add (graph, LPT_OP_ADD, 0, "moved", 2, (LptValue *[]) { ends[k], by })
+                                     : NULL;
           if (node != NULL && lpt_node_infer (node, NULL))
             lpt_node_set_input (fq, i + k, lpt_node_out (node));
         }

@@ -133,7 +133,7 @@ structure_is_plain (LptGraph *graph)
           LptDType dtype = node->out[o].dtype;
           gboolean computed = node->data == NULL &&
                               ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_ELEMENTWISE)) != 0 ||
-                               reads_codes (node));
+                               (node->flags & LPT_NODE_RELAXED) != 0 || reads_codes (node));
           if ((lpt_dtype_is_real (dtype) && dtype != LPT_DTYPE_F32)
               || (computed && lpt_dtype_is_integer (dtype) && node->out[o].quant == NULL))
             return FALSE;
