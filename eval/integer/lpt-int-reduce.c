@@ -101,8 +101,8 @@ divides_last (const Reduce *r)
 /* A sum as TensorFlow Lite has it. */
 static gint32
 litert_sum (const Reduce *r,
-              gint64        sum,
-              gint64        n)
+            gint64        sum,
+            gint64        n)
 {
   const float ratio = (float) r->x.scale / (float) r->y.scale;
   gint64 v = sum;
@@ -270,8 +270,8 @@ lpt_int_reduce_sums (const LptIntOp *op,
   const Reduce *r = (const Reduce *) op;
 
   *sums = (LptIntSums) { .op = op,
-                          .rescales = !in_float (r) && !in_one_line (r) && r->rule->algorithm != LPT_ALGO_LITERT,
-                          .multiplier = multiplier_of, .finish = finish_sums, .finish_wide = finish_wide };
+                         .rescales = !in_float (r) && !in_one_line (r) && r->rule->algorithm != LPT_ALGO_LITERT,
+                         .multiplier = multiplier_of, .finish = finish_sums, .finish_wide = finish_wide };
 }
 
 const LptIntRescale *
