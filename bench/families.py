@@ -282,6 +282,41 @@ def guided_filter(seed):
     return b
 
 
+def mixed_weights(seed):
+    """Convolutions whose weights and bias are mixed from four by an attention on their image; 96 x 96."""
+    b = Build("mixed_weights", seed)
+    x = b.conv(b.image("image", 3, 96), 24, 3, s=2, act="relu")
+    for c, s in ((32, 1), (48, 2), (64, 2)):
+        cin = b.shape[x][1]
+        a = b.op("Softmax", b.gemm(b.gemm(b.flatten(b.gap(x)), 16, "relu"), 4), axis=1)
+        w = b.reshape(b.op("MatMul", a, b.normal((4, c * cin * 9), math.sqrt(2 / (cin * 9)))), (c, cin, 3, 3))
+        bias = b.reshape(b.op("MatMul", a, b.normal((4, c), 0.1)), (c,))
+        x = b.act(b.op("Conv", x, w, bias, kernel_shape=[3, 3], strides=[s, s], pads=[1] * 4), "relu")
+    b.output(b.gemm(b.flatten(b.gap(x)), 100))
+    return b
+
+
+def conditioned_layers(seed):
+    """DiT: transformer layers whose scales and shifts a step of time and a label give, GELU by tanh in its parts."""
+    b = Build("conditioned_layers", seed)
+    n, c = 256, 128
+    x = b.transpose(b.reshape(b.conv(b.image("latent", 4, 32), c, 2, s=2, p=0), (1, c, n)), 0, 2, 1)
+    x = b.op("Add", x, b.normal((1, n, c), 0.1))
+    time = b.linear(b.linear(b.input("time", (1, 64)), c, "silu"), c)
+    given = b.act(b.op("Add", time, b.reshape(b.embed(b.ids("label", (1, 1), 100), 100, c), (1, c))), "silu")
+
+    def norm(x, scale, shift):
+        y = b.op("LayerNormalization", x, np.ones(c, F32), axis=-1, epsilon=1e-6)
+        return b.op("Add", b.op("Mul", y, b.op("Add", scale, F32(1))), shift)
+    for _ in range(2):
+        shift, scale, gate, shift2, scale2, gate2 = b.split(b.op("Unsqueeze", b.linear(given, 6 * c), axes(1)), 6, axis=2)
+        x = b.op("Add", x, b.op("Mul", gate, b.attention(norm(x, scale, shift), 4, fused=True)))
+        x = b.op("Add", x, b.op("Mul", gate2, b.linear(b.linear(norm(x, scale2, shift2), 4 * c, "gelu_tanh"), c)))
+    y = b.reshape(b.linear(x, 16), (1, 16, 16, 2, 2, 4))
+    b.output(b.reshape(b.transpose(y, 0, 5, 1, 3, 2, 4), (1, 4, 32, 32)))
+    return b
+
+
 if __name__ == "__main__":
     archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states,
-                  splines, guided_filter])
+                  splines, guided_filter, mixed_weights, conditioned_layers])
