@@ -15,7 +15,6 @@
 #include "eval/integer/lpt-int-pairs.h"
 #include "executor/kernels/lstm/fixed16.h"
 
-
 #include <math.h>
 
 #define SIGMOID_STEPS 256

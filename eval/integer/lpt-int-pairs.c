@@ -7,6 +7,7 @@
 
 gboolean
 lpt_int_pairs_init (LptIntPairs    *pairs,
+                    gint64          size,
                     const LptShape *a,
                     const LptShape *b,
                     const LptShape *out)
@@ -17,10 +18,23 @@ lpt_int_pairs_init (LptIntPairs    *pairs,
     return FALSE;
   lpt_shape_strides (out, strides[2]);
   lpt_loop_init (&pairs->loop, out, 3, strides);
-  pairs->pieces = (pairs->loop.inner + LPT_INT_PIECE - 1) / LPT_INT_PIECE;
+  pairs->size = size;
+  pairs->pieces = (pairs->loop.inner + size - 1) / size;
   pairs->count = pairs->loop.done ? 0 : lpt_int_count (out) / pairs->loop.inner * pairs->pieces;
 
   return TRUE;
+}
+
+gint64
+lpt_int_pairs_at (const LptIntPairs *pairs,
+                  gint64             piece,
+                  gint64             at[3])
+{
+  const gint64 first = piece % pairs->pieces * pairs->size;
+
+  lpt_loop_at (&pairs->loop, piece / pairs->pieces, first, at);
+
+  return MIN (pairs->loop.inner - first, pairs->size);
 }
 
 /* One where the operand repeats, else @n; read as they follow each other. */
@@ -72,11 +86,10 @@ lpt_int_pairs_piece (const LptIntPairs        *pairs,
                      gint64                    piece)
 {
   const LptLoop *loop = &pairs->loop;
-  const gint64 first = piece % pairs->pieces * LPT_INT_PIECE, n = MIN (loop->inner - first, LPT_INT_PIECE);
   gint32 a[LPT_INT_PIECE], b[LPT_INT_PIECE], y[LPT_INT_PIECE];
   gint64 at[3];
+  const gint64 n = lpt_int_pairs_at (pairs, piece, at);
 
-  lpt_loop_at (loop, piece / pairs->pieces, first, at);
   read_codes (in[0], at[0], loop->step[0], n, a);
   read_codes (in[1], at[1], loop->step[1], n, b);
   op->row (op, &(LptIntRow) { .first = at[2], .n = n, .a = a, .b = b, .step_a = loop->step[0] != 0,
@@ -93,7 +106,7 @@ lpt_int_pairs_run (const LptIntOp           *op,
   LptIntPairs pairs;
 
   /* Shapes of a prepared op broadcast. */
-  if (!lpt_int_pairs_init (&pairs, &in[0]->shape, &in[1]->shape, &out->shape))
+  if (!lpt_int_pairs_init (&pairs, LPT_INT_PIECE, &in[0]->shape, &in[1]->shape, &out->shape))
     return;
   for (gint64 i = 0; i < pairs.count; i++)
     lpt_int_pairs_piece (&pairs, op, in, out, i);

@@ -83,15 +83,23 @@ lpt_dynamic_row_step (float lo, float hi)
   return (LptDynamicStep) { 1.0f / inverse, inverse, rintf (CLAMP (zero, -128.0f, 127.0f)), -128.0f };
 }
 
+/* The interval of @x and 0; NaN does not count. */
+static void
+find_interval (gint64 n, const float *x, float *lo, float *hi)
+{
+  *lo = *hi = 0;
+  for (gint64 i = 0; i < n; i++)
+    {
+      *lo = x[i] < *lo ? x[i] : *lo;
+      *hi = x[i] > *hi ? x[i] : *hi;
+    }
+}
+
 static void
 round_row (gboolean symmetric, gint64 n, const float *x, float *y)
 {
-  float lo = 0, hi = 0;
-  for (gint64 i = 0; i < n; i++)
-    {
-      lo = fminf (lo, x[i]);
-      hi = fmaxf (hi, x[i]);
-    }
+  float lo, hi;
+  find_interval (n, x, &lo, &hi);
   if (lo == hi)
     {
       for (gint64 i = 0; i < n; i++)
@@ -145,13 +153,8 @@ quantize_symmetric (gint64 n, const float *x, float *codes, float *scale, float 
 static float
 find_step (gint64 n, const float *x, float *lo)
 {
-  float hi = 0;
-  *lo = 0;
-  for (gint64 i = 0; i < n; i++)
-    {
-      *lo = x[i] < *lo ? x[i] : *lo;
-      hi = x[i] > hi ? x[i] : hi;
-    }
+  float hi;
+  find_interval (n, x, lo, &hi);
   return hi != *lo ? (hi - *lo) / 255.0f : 1.0f;
 }
 
@@ -175,17 +178,6 @@ quantize_row (gint64 n, const float *x, float *codes, float *scale, float *zero)
   *zero = z;
   for (gint64 i = 0; i < n; i++)
     codes[i] = code_of (x[i] * inverse, 0.0f - z, 255.0f - z) + z;
-}
-
-static void
-find_interval (gint64 n, const float *x, float *lo, float *hi)
-{
-  *lo = *hi = 0;
-  for (gint64 i = 0; i < n; i++)
-    {
-      *lo = x[i] < *lo ? x[i] : *lo;
-      *hi = x[i] > *hi ? x[i] : *hi;
-    }
 }
 
 static void

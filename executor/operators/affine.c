@@ -112,22 +112,24 @@ is_operand (const LptProgramValue *value)
          (is_codes (&value->array) || (value->array.quant != NULL && value->array.dtype == LPT_DTYPE_I32));
 }
 
-/* The only axis of @shape, seen under @out, that is longer than 1, and as long as there; -1: there are others, or none. */
+/* The only axis of @shape, seen under @out, that is longer than 1, and as long as there; -1: there are others, or
+ * none. */
 static gint
 only_axis (const LptShape *shape,
            const LptShape *out)
 {
+  const gint shift = out->rank - shape->rank;
   gint i, axis = -1;
 
   for (i = 0; i < shape->rank; i++)
     if (shape->dims[i] > 1)
       {
-        if (axis >= 0)
+        if (axis >= 0 || shape->dims[i] != out->dims[i + shift])
           return -1;
-        axis = i + out->rank - shape->rank;
+        axis = i + shift;
       }
 
-  return axis >= 0 && shape->dims[axis - (out->rank - shape->rank)] == out->dims[axis] ? axis : -1;
+  return axis;
 }
 
 /* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of
@@ -221,7 +223,8 @@ match (const LptProgramOp *op,
 
   *f = (Sum) { .arrays = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array } };
   if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (f->arrays[2]) ||
-      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 || !is_operand (op->in[0]) || !is_operand (op->in[1]) ||
+      !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 ||
+      !is_operand (op->in[0]) || !is_operand (op->in[1]) ||
       !find_axis (op, f->arrays, &f->axis, &f->channels, &f->inner) || !find_repeated (f))
     return FALSE;
   for (k = 0; k < 2; k++)
@@ -317,7 +320,9 @@ lpt_prepare_affine (LptProgram   *program,
   s->count = lpt_program_count (op->out[0]);
   s->repeats[0] = f.repeats[0];
   s->repeats[1] = f.repeats[1];
-  s->n = s->affine.same || s->channels >= SHORT || s->repeats[0] || s->repeats[1] ? s->channels : s->channels * (SHORT / s->channels);
+  s->n = s->channels;
+  if (!s->affine.same && s->channels < SHORT && !s->repeats[0] && !s->repeats[1])
+    s->n *= SHORT / s->channels;
   s->cols = !s->affine.same ? s->n : f.axis < 0 ? MIN (s->count, SHORT) : f.inner;
   s->rows = (s->count + s->cols - 1) / s->cols;
   s->per_task = MAX (TASK / s->cols, 1);

@@ -46,7 +46,8 @@ lpt_prepare_code_rows (LptProgram   *program,
   if (op->integer->row == NULL || op->n_in != 2)
     return FALSE;
   if (!lpt_shape_is_static (&op->out[0]->array.shape) ||
-      !lpt_int_pairs_init (&r.pairs, &op->in[0]->array.shape, &op->in[1]->array.shape, &op->out[0]->array.shape) ||
+      !lpt_int_pairs_init (&r.pairs, LPT_INT_PIECE, &op->in[0]->array.shape, &op->in[1]->array.shape,
+                           &op->out[0]->array.shape) ||
       r.pairs.count == 0)
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   r.per_task = MAX (TASK / MIN (r.pairs.loop.inner, LPT_INT_PIECE), 1);

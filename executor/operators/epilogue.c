@@ -5,9 +5,9 @@
  *
  *   codes   clamps, functions of one input and requantizations become one 256-entry table, or only its bounds;
  *           a sum with a second tensor of codes becomes the residual, with a table of its own behind it
- *   int32   Dequantize, then a constant per channel, then Relu: the store of floats, and behind it a function of them (x *
- *           Sigmoid (x), too) where the form finishes its tiles; sums with other readers are stored as they are, and a
- *           Dequantize by itself is the same store
+ *   int32   Dequantize, then a constant per channel, then Relu: the store of floats, and behind it a function of them
+ *           (x * Sigmoid (x), too) where the form finishes its tiles; sums with other readers are stored as they are,
+ *           and a Dequantize by itself is the same store
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -484,14 +484,14 @@ lpt_fused_epilogue_finish (const LptFusedEpilogue *epilogue,
                            gsize                   c1)
 {
   const gsize columns = c1 - c0;
-  const gboolean even = ld == columns * sizeof (float);
+  const gsize count = ld == columns * sizeof (float) ? rows * columns : columns;      /* that follow each other */
   gsize r;
 
-  for (r = 0; epilogue->maps != NULL && r < (even ? MIN (rows, 1) : rows); r++)
+  for (r = 0; epilogue->maps != NULL && r < rows * columns / count; r++)
     {
       float *y = (float *) (gpointer) (out + r * ld) + c0;
 
-      epilogue->maps->map (epilogue->map, even ? rows * columns : columns, y, y);
+      epilogue->maps->map (epilogue->map, count, y, y);
     }
 }
 

@@ -9,8 +9,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "eval/integer/lpt-int-pairs.h"
 #include "executor/operators/lpt-operators.h"
-#include "ir/scalar/lpt-loop.h"
 
 #define CODES 256
 /* Elements of a piece and of a task, and the fewest that are worth a table. */
@@ -22,8 +22,8 @@ typedef struct
 {
   guint8   table[CODES * CODES];     /* [a][b], codes in u8 form */
   gboolean words;                    /* results are truth, in 64 bits */
-  LptLoop  loop;
-  gsize    pieces, units, per_task;
+  LptIntPairs pairs;
+  gint64   per_task;
 } Pairs;
 
 #define ROW(name, OUT) \
@@ -44,15 +44,15 @@ pairs_run (const LptProgramOp *op,
            gsize               end)
 {
   const Pairs *p = op->form.params;
-  const LptLoop *loop = &p->loop;
-  gsize unit = task * p->per_task, last = MIN (end * p->per_task, p->units);
+  const LptLoop *loop = &p->pairs.loop;
+  const gint64 last = MIN ((gint64) end * p->per_task, p->pairs.count);
+  gint64 piece;
 
-  for (; unit < last; unit++)
+  for (piece = (gint64) task * p->per_task; piece < last; piece++)
     {
-      const gint64 first = (gint64) (unit % p->pieces) * PIECE, n = MIN (loop->inner - first, PIECE);
       gint64 at[3];
+      const gint64 n = lpt_int_pairs_at (&p->pairs, piece, at);
 
-      lpt_loop_at (loop, (gint64) (unit / p->pieces), first, at);
       if (p->words)
         row_of_words (p->table, data->in[0] + at[0], loop->step[0], data->in[1] + at[1], loop->step[1], n,
                       (gint64 *) (gpointer) data->out + at[2]);
@@ -99,10 +99,9 @@ lpt_prepare_pairs (LptProgram   *program,
 {
   const LptShape *shape = &op->out[0]->array.shape;
   const gboolean words = op->out[0]->array.declared == LPT_DTYPE_BOOL;
-  gint64 strides[3][LPT_MAX_RANK];
   LptValueLayout layout = LPT_LAYOUT_CODES;
+  LptIntPairs pairs;
   Pairs *p;
-  guint k;
 
   if ((op->node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 || op->n_in != 2)
     return FALSE;
@@ -111,10 +110,9 @@ lpt_prepare_pairs (LptProgram   *program,
   if (!words && !is_operand (op->out[0]))
     return lpt_refuse (op, lpt_remark_of_codes (op->out[0], op->out[0]));
   /* A list of slopes of PRelu lies along axis 1. */
-  for (k = 0; k < 2; k++)
-    if (!lpt_broadcast_check (&op->in[k]->array.shape, shape, strides[k], NULL) ||
-        (op->node->op == LPT_OP_PRELU && op->in[1]->array.shape.rank == 1 && shape->rank > 1))
-      return lpt_refuse (op, LPT_REMARK_SHAPES);
+  if (!lpt_int_pairs_init (&pairs, PIECE, &op->in[0]->array.shape, &op->in[1]->array.shape, shape) ||
+      (op->node->op == LPT_OP_PRELU && op->in[1]->array.shape.rank == 1 && shape->rank > 1))
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (lpt_program_count (op->out[0]) < LEAST)
     return FALSE;
 
@@ -123,13 +121,11 @@ lpt_prepare_pairs (LptProgram   *program,
   p = g_new0 (Pairs, 1);
   p->words = words;
   make_table (op, p);
-  lpt_shape_strides (shape, strides[2]);
-  lpt_loop_init (&p->loop, shape, 3, strides);
-  p->pieces = ((gsize) p->loop.inner + PIECE - 1) / PIECE;
-  p->units = lpt_program_count (op->out[0]) / (gsize) p->loop.inner * p->pieces;
-  p->per_task = MAX (TASK / MIN ((gsize) p->loop.inner, PIECE), 1);
+  p->pairs = pairs;
+  p->per_task = MAX (TASK / MIN (pairs.loop.inner, PIECE), 1);
   lpt_program_set_form (op, &(LptOpForm) {
-    .run = pairs_run, .params = p, .kernel = "pairs_u8", .tasks = (p->units + p->per_task - 1) / p->per_task, .n_in = 2,
+    .run = pairs_run, .params = p, .kernel = "pairs_u8",
+    .tasks = (gsize) ((pairs.count + p->per_task - 1) / p->per_task), .n_in = 2,
     .in = LPT_OPERANDS ({ op->in[0], layout }, { op->in[1], layout }), .out = op->out[0],
     .out_layout = words ? LPT_LAYOUT_TYPED : layout });
 

@@ -342,23 +342,6 @@ quantize_output (LptOnnxWriter *w,
     lpt_onnx_w_int (w, q, "axis", element_axis (quant));
 }
 
-/* A number for each scale of @value, so that it broadcasts against it */
-static const char *
-per_scale (LptOnnxWriter  *w,
-           const char     *what,
-           const LptValue *value,
-           const double   *numbers)
-{
-  const LptQuant *quant = value->quant;
-  LptShape shape = LPT_SHAPE_SCALAR;
-
-  if (quant->n > 1)
-    shape.rank = value->shape.rank - quant->axis;
-  for (gint i = 0; i < shape.rank; i++)
-    shape.dims[i] = i == 0 ? quant->n : 1;
-  return lpt_onnx_w_tensor (w, what, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL));
-}
-
 /* Are the numbers that @node makes no codes of @value yet? Sums of codes are, and codes that are moved. */
 static gboolean
 leaves_steps (LptNode        *node,
@@ -394,12 +377,12 @@ round_to_steps (LptOnnxWriter *w,
 
   if (!leaves_steps (node, value))
     return real;
-  steps = per_scale (w, "steps", value, quant->scale);
+  steps = along_axis (w, "steps", quant, quant->scale, value->shape.rank);
   codes = lpt_onnx_w_step (w, "Round", 1, lpt_onnx_w_step (w, "Div", 2, real, steps));
   for (guint i = 0; i < quant->n; i++)
     least[i] = -quant->zero_point[i];
   if (lpt_dtype_min (value->dtype) == 0)
-    codes = lpt_onnx_w_step (w, "Max", 2, codes, per_scale (w, "least", value, least));
+    codes = lpt_onnx_w_step (w, "Max", 2, codes, along_axis (w, "least", quant, least, value->shape.rank));
   return lpt_onnx_w_step (w, "Mul", 2, codes, steps);
 }
 
