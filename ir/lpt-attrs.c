@@ -237,22 +237,40 @@ lpt_attr_parse (const LptAttrField  *field,
   g_assert_not_reached ();
 }
 
+/* The fewest digits, 6 at least, with which %g reads back as @value. Text of up to 15 digits comes back from a normal double as it was: such
+ * a text is what 15 digits give, without their zeros. */
+static guint
+count_digits (double value)
+{
+  char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+  guint digits = 15;
+
+  if (!isnormal (value))
+    digits = 6;
+  for (; digits < 17; digits++)
+    {
+      char format[8];
+
+      g_snprintf (format, sizeof format, "%%.%ue", digits - 1);
+      g_ascii_formatd (buffer, sizeof buffer, format, value);
+      if (g_ascii_strtod (buffer, NULL) == value)
+        break;
+    }
+  if (digits == 15)
+    for (const char *end = strchr (buffer, 'e'); digits > 6 && *--end == '0'; digits--)
+      ;
+  return digits;
+}
+
 void
 lpt_append_double (GString *text,
                    double   value)
 {
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-  gint digits;
+  char format[8];
 
-  for (digits = 6; digits <= 17; digits++)
-    {
-      char format[8];
-
-      g_snprintf (format, sizeof format, "%%.%dg", digits);
-      g_ascii_formatd (buffer, sizeof buffer, format, value);
-      if (g_ascii_strtod (buffer, NULL) == value)
-        break;
-    }
+  g_snprintf (format, sizeof format, "%%.%ug", count_digits (value));
+  g_ascii_formatd (buffer, sizeof buffer, format, value);
   g_string_append (text, buffer);
 }
 

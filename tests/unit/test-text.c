@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
 #include <string.h>
 
 #include <lpt/lpt-attrs.h>
@@ -11,6 +12,7 @@
 #include <lpt/lpt-text.h>
 
 #include "graph-case.h"
+#include "ir/lpt-attrs-private.h"
 
 /* --- canonical texts: read, printed, the same --- */
 
@@ -462,6 +464,40 @@ test_models (void)
     round_trip_model (g_ptr_array_index (found, i));
 }
 
+/* Doubles are written with the fewest digits of six or more that read back: by definition, all counts tried in turn. */
+static void
+test_doubles (void)
+{
+  GRand *rand = g_rand_new_with_seed (11);
+  for (guint i = 0; i < 40000; i++)
+    {
+      double edges[] = { 0.0, -0.0, 1e6, 1e15, 123456789012345680.0, 5e-324, 2.2250738585072009e-308, 0.1, INFINITY, NAN, 100000.5, 1e300 };
+      guint64 bits = (guint64) g_rand_int (rand) << 32 | g_rand_int (rand);
+      double value = 0.0;
+      if (i < G_N_ELEMENTS (edges))
+        value = edges[i];
+      else if (i % 4 == 0)
+        memcpy (&value, &bits, sizeof value);
+      else if (i % 4 == 1)
+        value = (double) (float) exp (g_rand_double_range (rand, -30.0, 30.0));
+      else
+        value = (double) (gint32) (bits >> 32 >> (bits & 31)) / pow (10.0, (double) (bits >> 8 & 15));
+      char buffer[G_ASCII_DTOSTR_BUF_SIZE];
+      for (guint digits = 6; digits <= 17; digits++)
+        {
+          char format[8];
+          g_snprintf (format, sizeof format, "%%.%ug", digits);
+          g_ascii_formatd (buffer, sizeof buffer, format, value);
+          if (g_ascii_strtod (buffer, NULL) == value)
+            break;
+        }
+      g_autoptr (GString) text = g_string_new (NULL);
+      lpt_append_double (text, value);
+      g_assert_cmpstr (text->str, ==, buffer);
+    }
+  g_rand_free (rand);
+}
+
 int
 main (int    argc,
       char **argv)
@@ -478,6 +514,7 @@ main (int    argc,
   g_test_add_func ("/text/large-constants", test_large_constants);
   g_test_add_func ("/text/boxes", test_boxes);
   g_test_add_func ("/text/output-names", test_output_names);
+  g_test_add_func ("/text/doubles", test_doubles);
   g_test_add_func ("/text/dot", test_dot);
   g_test_add_func ("/text/errors", test_errors);
   g_test_add_func ("/text/deep-bodies", test_deep_bodies);
