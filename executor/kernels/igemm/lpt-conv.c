@@ -11,6 +11,9 @@
 /* Below this many channels a tap of its own wastes products and loop turns. */
 #define FEW_CHANNELS 16
 
+/* Up to this many, a copy of the rows costs less than a pointer for each tap of a pixel, and the kernel's loop over taps has fewer turns. */
+#define COPIED_CHANNELS 32
+
 const LptGemmKernel *
 lpt_conv_kernel (const LptGemmKernel *best, const LptConvShape *s)
 {
@@ -36,7 +39,7 @@ lpt_conv_takes_planes (const LptConvShape *s)
 static bool
 copies_rows (const LptGemmKernel *kernel, const LptConvShape *s)
 {
-  return has_wide_taps (s) && (s->ic < FEW_CHANNELS || (kernel->sweep && s->ic % 4 == 0));
+  return has_wide_taps (s) && (s->ic <= COPIED_CHANNELS || (kernel->sweep && s->ic % 4 == 0));
 }
 
 static size_t
