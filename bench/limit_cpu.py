@@ -1,6 +1,7 @@
 """Copies of peers' libraries that ask bench/peers/limit-cpu.c, not the processor, what it knows.
 
-limited (library, folder): the copy in folder, in which each `cpuid` (0f a2) that objdump finds is `ud2` (0f 0b). For x86-64 alone.
+limited (library, folder): the copy in folder, in which each `cpuid` (0f a2) that objdump finds is `ud2` (0f 0b). For
+x86-64 alone.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -14,7 +15,8 @@ LEVELS = ("avx2", "avxvnni")
 def sections(library):
     """Address, place in the file and length of what the file has of each section."""
     text = subprocess.run(["readelf", "-SW", library], capture_output=True, text=True, check=True).stdout
-    return [tuple(int(x, 16) for x in m.groups()) for m in re.finditer(r"\] \S+ +PROGBITS +([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+)", text)]
+    rows = re.finditer(r"\] \S+ +PROGBITS +([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+)", text)
+    return [tuple(int(x, 16) for x in row.groups()) for row in rows]
 
 
 def limited(library, folder):

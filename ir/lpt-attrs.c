@@ -237,8 +237,8 @@ lpt_attr_parse (const LptAttrField  *field,
   g_assert_not_reached ();
 }
 
-/* The fewest digits, 6 at least, with which %g reads back as @value. Text of up to 15 digits comes back from a normal double as it was: such
- * a text is what 15 digits give, without their zeros. */
+/* The fewest digits, 6 at least, with which %g reads back as @value. Text of up to 15 digits comes back from a normal
+ * double as it was: such a text is what 15 digits give, without their zeros. */
 static guint
 count_digits (double value)
 {

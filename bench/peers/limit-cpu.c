@@ -1,7 +1,8 @@
 /* bench/peers/limit-cpu.c - holds a peer to an instruction set that is older than the processor's
  *
- * A peer asks the processor what it knows by `cpuid`. bench/limit_cpu.py writes a copy of its library in which each of these is an
- * undefined instruction; preloaded, this answers it, LIMIT_CPU=avx2 without AVX-512, AVX-VNNI and AMX, LIMIT_CPU=avxvnni with AVX-VNNI.
+ * A peer asks the processor what it knows by `cpuid`. bench/limit_cpu.py writes a copy of its library in which each of
+ * these is an undefined instruction; preloaded, this answers it, LIMIT_CPU=avx2 without AVX-512, AVX-VNNI and AMX,
+ * LIMIT_CPU=avxvnni with AVX-VNNI.
  * Bits: Intel, Architecture Instruction Set Extensions, chapter 1, leaf 7.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -15,8 +16,10 @@
 
 #define BIT(n) (1u << (n))
 
-/* Leaf 7: AVX-512 F, DQ, IFMA, PF, ER, CD, BW, VL; VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ; 4VNNIW, 4FMAPS, VP2INTERSECT, FP16, and AMX. */
-static const unsigned AVX512_EBX = BIT (16) | BIT (17) | BIT (21) | BIT (26) | BIT (27) | BIT (28) | BIT (30) | BIT (31);
+/* Leaf 7: AVX-512 F, DQ, IFMA, PF, ER, CD, BW, VL; VBMI, VBMI2, VNNI, BITALG, VPOPCNTDQ; 4VNNIW, 4FMAPS, VP2INTERSECT,
+ * FP16, and AMX. */
+static const unsigned AVX512_EBX =
+  BIT (16) | BIT (17) | BIT (21) | BIT (26) | BIT (27) | BIT (28) | BIT (30) | BIT (31);
 static const unsigned AVX512_ECX = BIT (1) | BIT (6) | BIT (11) | BIT (12) | BIT (14);
 static const unsigned AVX512_EDX = BIT (2) | BIT (3) | BIT (8) | BIT (22) | BIT (23) | BIT (24) | BIT (25);
 /* Its subleaf 1: AVX512-BF16 and AMX-FP16; AVX-VNNI; AVX-VNNI-INT8 and -INT16. */

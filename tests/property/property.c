@@ -131,7 +131,8 @@ property_check (guint usual, guint nightly, const RandomSizes *sizes, PropertyEx
 {
   const char *some = g_getenv ("LPT_TEST_GRAPH"), *dash = some != NULL ? strchr (some, '-') : NULL;
   guint first = some != NULL ? (guint) atoi (some) : 0;
-  guint n = dash != NULL ? (guint) atoi (dash + 1) + 1 : some != NULL ? first + 1 : g_getenv ("LPT_TEST_NIGHTLY") != NULL ? nightly : usual / SHARE;
+  guint all = g_getenv ("LPT_TEST_NIGHTLY") != NULL ? nightly : usual / SHARE;
+  guint n = dash != NULL ? (guint) atoi (dash + 1) + 1 : some != NULL ? first + 1 : all;
   guint failures = 0;
   for (guint seed = first; seed < n && failures < 5; seed++)
     {

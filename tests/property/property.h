@@ -15,7 +15,8 @@
  * full). */
 typedef char *(*PropertyExamine) (LptGraph *graph, guint seed);
 
-/* Graphs 0 to @usual (a third of them under AddressSanitizer), or with LPT_TEST_NIGHTLY=1 to @nightly; at most five failures. */
+/* Graphs 0 to @usual (a third of them under AddressSanitizer), or with LPT_TEST_NIGHTLY=1 to @nightly; at most five
+ * failures. */
 void property_check (guint usual, guint nightly, const RandomSizes *sizes, PropertyExamine examine);
 
 /* Outputs (LptTensor *) of a run with the inputs that @seed and their names draw (transfer full). */

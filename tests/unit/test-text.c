@@ -471,7 +471,8 @@ test_doubles (void)
   GRand *rand = g_rand_new_with_seed (11);
   for (guint i = 0; i < 40000; i++)
     {
-      double edges[] = { 0.0, -0.0, 1e6, 1e15, 123456789012345680.0, 5e-324, 2.2250738585072009e-308, 0.1, INFINITY, NAN, 100000.5, 1e300 };
+      double edges[] = { 0.0, -0.0, 1e6, 1e15, 123456789012345680.0, 5e-324, 2.2250738585072009e-308, 0.1, INFINITY, NAN,
+                         100000.5, 1e300 };
       guint64 bits = (guint64) g_rand_int (rand) << 32 | g_rand_int (rand);
       double value = 0.0;
       if (i < G_N_ELEMENTS (edges))

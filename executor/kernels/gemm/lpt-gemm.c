@@ -245,24 +245,41 @@ lpt_gemm_pack (const LptGemmKernel *kernel, const LptGemmWeights *w, size_t n0, 
 
 /* --- the block loop --- */
 
+/* Rows of sums that wait for an epilogue that the kernel does not fuse: a call for each tile of four costs as much as
+ * its work. */
+enum { WAITING_ROWS = 64 };
+
+_Static_assert (WAITING_ROWS >= 2 * LPT_GEMM_MR_MAX, "two tiles at least");
+
 typedef struct {
   const LptGemmBlock *b;
   LptGemmTile         tile;
   size_t              column, columns;
   const int32_t      *row_sums;
   bool                fused;
-  int32_t            *acc;
+  int32_t            *acc;           /* [WAITING_ROWS][LPT_GEMM_NR_MAX] */
   void               *params;
   const LptEpilogue  *epilogue;      /* what is done with a tile's sums; the rest follows on the panel's bytes */
   size_t              next, tiles;   /* bytes to the next panel; tiles of this one so far */
 } Panel;
+
+/* What becomes of the sums of rows [i, i + rows). */
+static void
+finish_rows (const Panel *p, size_t i, size_t rows)
+{
+  const LptGemmBlock *b = p->b;
+  size_t element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+
+  b->epilogue_kernel->run (p->epilogue, rows, p->columns, b->channel0 + p->column, p->acc, LPT_GEMM_NR_MAX,
+                           p->row_sums + i, (char *) b->out + i * b->ldo + p->column * element, b->ldo, NULL, 0);
+}
 
 /* Rows [i, i + rows) in tiles of about equal height. */
 static void
 run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
 {
   const LptGemmBlock *b = p->b;
-  size_t most = b->kernel->mr[p->tile.nr / 16 - 1], element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4;
+  size_t most = b->kernel->mr[p->tile.nr / 16 - 1], element = b->epilogue->store == LPT_STORE_Q8 ? 1 : 4, waiting = 0;
 
   for (size_t tiles = (rows + most - 1) / most; tiles > 0; tiles--)
     {
@@ -281,9 +298,13 @@ run_rows (Panel *p, size_t i, size_t rows, const uint8_t *const *ptr)
                                           b->ldr });
       else
         {
-          b->kernel->micro (&p->tile, p->acc);
-          b->epilogue_kernel->run (p->epilogue, mr, p->columns, b->channel0 + p->column, p->acc, LPT_GEMM_NR_MAX,
-                                   p->row_sums + i, out, b->ldo, NULL, 0);
+          b->kernel->micro (&p->tile, p->acc + waiting * LPT_GEMM_NR_MAX);
+          waiting += mr;
+          if (tiles == 1 || waiting + most > WAITING_ROWS)
+            {
+              finish_rows (p, i + mr - waiting, waiting);
+              waiting = 0;
+            }
         }
       i += mr;
       rows -= mr;
@@ -341,7 +362,7 @@ run_panels (const LptGemmBlock *b, size_t rows, const uint8_t *const *ptr, size_
   const LptGemmKernel *kernel = b->kernel;
   size_t width = lpt_gemm_panel (kernel, b->n), done = n0;
   LptEpilogue first = *b->epilogue, second = *b->epilogue;
-  _Alignas (64) int32_t acc[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
+  _Alignas (64) int32_t acc[WAITING_ROWS * LPT_GEMM_NR_MAX];
   _Alignas (64) char params[LPT_GEMM_PARAMS_SIZE];
   Panel p = { .b = b, .tile = { .taps = b->taps, .k = b->k, .a_stride = ptr_stride, .zeros = b->zeros },
               .row_sums = row_sums, .fused = kernel->fused && b->epilogue->fusable, .acc = acc, .params = params,

@@ -11,7 +11,8 @@
 /* Below this many channels a tap of its own wastes products and loop turns. */
 #define FEW_CHANNELS 16
 
-/* Up to this many, a copy of the rows costs less than a pointer for each tap of a pixel, and the kernel's loop over taps has fewer turns. */
+/* Up to this many, a copy of the rows costs less than a pointer for each tap of a pixel, and the kernel's loop over
+ * taps has fewer turns. */
 #define COPIED_CHANNELS 32
 
 const LptGemmKernel *
