@@ -153,6 +153,8 @@ float        *lpt_call_out_f32 (LptCall *call, guint o, GError **error);
 gint64       *lpt_call_out_i64 (LptCall *call, guint o, GError **error);
 /* @count * @size bytes, uninitialised, until the op returns; NULL + error. */
 gpointer      lpt_call_scratch (LptCall *call, gsize count, gsize size, GError **error);
+/* The bias of a product in input @i: beside codes, integers without a quantization count in the steps of the sums. */
+const float  *lpt_call_bias    (LptCall *call, guint i, GError **error);
 /* Ops with LPT_EXEC_SHAPE: the shape of output @o; allocates it. */
 gboolean      lpt_call_set_shape (LptCall *call, guint o, const LptShape *shape, GError **error);
 /* First element of integer input @i, or @fallback where it is absent; FALSE + error. */

@@ -14,7 +14,7 @@
  */
 
 #include "eval/integer/lpt-int.h"
-#include "ir/lpt-weighted.h"
+#include "ir/lpt-sum-steps.h"
 
 #define MAX_SPATIAL (LPT_MAX_RANK - 2)
 
@@ -216,23 +216,6 @@ conv_run (const LptIntOp           *op,
       conv_position (conv, &g, out, n, p);
 }
 
-gint64
-lpt_int_weight_parameter (const LptQuant *quant,
-                          gint            group_axis,
-                          gint64          groups,
-                          gint64          per_group,
-                          gint64          channel)
-{
-  if (quant->n == groups * per_group)
-    return channel;
-  if (quant->n == groups && quant->axis == group_axis)
-    return channel / per_group;
-  if (quant->n == per_group && quant->axis != group_axis)
-    return channel % per_group;
-
-  return quant->n == 1 ? 0 : -1;
-}
-
 static void
 take (gint64        *to,
       const LptInts *from,
@@ -288,7 +271,7 @@ take_parameters (Conv                  *conv,
     conv->multipliers = g_new0 (LptMultiplier, groups * per_group);
   for (gint64 channel = 0; channel < groups * per_group; channel++)
     {
-      const gint64 i = lpt_int_weight_parameter (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
+      const gint64 i = lpt_weighted_parameter (w->quant, conv->grouped ? 0 : -2, groups, per_group, channel);
 
       if (i < 0)
         return lpt_int_refuse (error, "%u scales for %" G_GINT64_FORMAT " output channels", w->quant->n,

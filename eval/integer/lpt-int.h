@@ -219,10 +219,6 @@ gboolean lpt_int_scale_at  (LptValue *value, const char *what, guint entry, LptI
  * FALSE + error when they vary along another axis. */
 gboolean lpt_int_scales_along (LptValue *value, const char *what, gint axis, gint64 n, double **scale, gint32 **zero,
                                GError **error);
-/* Index into the parameters of a convolution's weights: they may stand for all channels, each channel, each group, or
- * each channel of a group; @group_axis: 0 where the weights have such an axis, else -2. -1: they stand for something
- * else. */
-gint64   lpt_int_weight_parameter (const LptQuant *quant, gint group_axis, gint64 groups, gint64 per_group, gint64 channel);
 /* Is this input of a product, where it is given, one zero point in the type of the data, or with @images one for each
  * of its images, [N, 1, ..]? */
 gboolean lpt_int_check_zero_in (LptNode *node, guint input, gboolean images, GError **error);

@@ -133,7 +133,7 @@ run_conv (LptCall *call,
     return FALSE;
   if (lpt_call_has (call, bias))
     {
-      c->bias = lpt_call_f32 (call, bias, error);
+      c->bias = lpt_call_bias (call, bias, error);
       if (c->bias == NULL)
         return FALSE;
       if (lpt_array_count (&call->in[bias]) != c->groups * c->out_channels)

@@ -230,7 +230,7 @@ lpt_run_matmul (LptCall *call,
   first = p.iy;
   if (lpt_call_has (call, 2))
     {
-      p.bias = lpt_call_f32 (call, 2, error);
+      p.bias = lpt_call_bias (call, 2, error);
       if (p.bias == NULL)
         return FALSE;
       if (lpt_array_count (&call->in[2]) != p.n)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "executor/operators/weights.h"
+#include "ir/lpt-sum-steps.h"
 
 gboolean
 lpt_is_integer_weights (const LptProgramValue *value)
@@ -40,7 +41,7 @@ lpt_weight_channels_init (LptWeightChannels     *weights,
   *weights = (LptWeightChannels) { &value->array, channels, g_new (double, channels), g_new (gint32, channels) };
   for (c = 0; c < channels; c++)
     {
-      gint64 i = lpt_int_weight_parameter (quant, grouped ? 0 : -2, (gint64) groups, (gint64) (channels / groups),
+      gint64 i = lpt_weighted_parameter (quant, grouped ? 0 : -2, (gint64) groups, (gint64) (channels / groups),
                                            (gint64) c);
 
       if (i < 0)

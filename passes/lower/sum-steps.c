@@ -12,88 +12,28 @@
 #include "passes/lower/sum-steps.h"
 
 #include "eval/integer/lpt-int.h"
-#include "ir/lpt-weighted.h"
+#include "ir/lpt-sum-steps.h"
 #include "passes/lower/fit.h"
 
-#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
 
-#include <math.h>
-
-#define TOLERANCE 1e-5    /* a scale in single precision, twice rounded, is the same */
-
 static LptQuant *
-steps_of (guint n, const double *scale, gint axis)
-{
-  for (guint c = 1; c < n; c++)
-    if (scale[c] != scale[0])
-      return lpt_quant_new (axis, n, scale, NULL);
-  return lpt_quant_new_one (scale[0], 0);
-}
-
-/* Steps of the sums of a convolution, along @axis; NULL: they have none that are known. */
-static LptQuant *
-window_steps (const LptWeightedView *view, const LptValue *x, const LptValue *w, gint axis)
-{
-  if (!lpt_shape_is_static (&w->shape))
-    return NULL;
-  const gint64 groups = lpt_weighted_groups (view, &w->shape), per_group = w->shape.dims[view->out],
-               in_group = w->shape.dims[view->in], n = groups * per_group;
-  if (n < 1 || n > G_MAXUINT16 || (x->quant->n > 1 && (x->quant->axis != 1 || x->quant->n != groups * in_group)))
-    return NULL;
-  g_autofree double *scale = g_new (double, (gsize) n);
-  for (gint64 c = 0; c < n; c++)
-    {
-      const gint64 k = lpt_int_weight_parameter (w->quant, view->grouped ? 0 : -2, groups, per_group, c);
-      if (k < 0)
-        return NULL;
-      scale[c] = x->quant->scale[x->quant->n == 1 ? 0 : c / per_group * in_group] * w->quant->scale[k];
-    }
-  return steps_of ((guint) n, scale, axis);
-}
-
-static LptQuant *
-matrix_steps (const LptNode *node, const LptValue *x, const LptValue *w, gint axis)
-{
-  const gint columns = w->shape.rank - (LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ? 2 : 1);
-  if (x->quant->n > 1 || (w->quant->n > 1 && w->quant->axis != columns))
-    return NULL;
-  g_autofree double *scale = g_new (double, w->quant->n);
-  for (guint c = 0; c < w->quant->n; c++)
-    scale[c] = x->quant->scale[0] * w->quant->scale[c];
-  return steps_of (w->quant->n, scale, axis);
-}
-
-static LptQuant *
-sum_steps (LptNode *node, const LptWeightedView *view, gint axis)
+sum_steps (LptNode *node, gint axis)
 {
   const LptValue *x = lpt_node_in (node, 0), *w = lpt_node_in (node, 1);
   if (x == NULL || w == NULL || x->quant == NULL || w->quant == NULL)
     return NULL;
-  return view->window ? window_steps (view, x, w, axis) : matrix_steps (node, x, w, axis);
-}
-
-static gboolean
-are_same (const LptQuant *a, const LptQuant *b)
-{
-  const guint n = MAX (a->n, b->n);
-  gboolean same = (a->n == n || a->n == 1) && (b->n == n || b->n == 1);
-  for (guint c = 0; c < n && same; c++)
-    {
-      const guint i = a->n == 1 ? 0 : c, k = b->n == 1 ? 0 : c;
-      same = a->zero_point[i] == b->zero_point[k] && fabs (a->scale[i] - b->scale[k]) <= TOLERANCE * fabs (b->scale[k]);
-    }
-  return same;
+  return lpt_weighted_sum_steps (node, x->quant, w->quant, &w->shape, axis);
 }
 
 static gboolean
 settle_bias (LptGraph *graph, LptNode *node, const LptWeightedView *view, gboolean change)
 {
   LptValue *bias = view->bias < node->n_in ? lpt_node_in (node, view->bias) : NULL;
-  g_autoptr (LptQuant) steps = sum_steps (node, view, 0);
+  g_autoptr (LptQuant) steps = sum_steps (node, 0);
   if (bias == NULL || bias->dtype != LPT_DTYPE_I32 || bias->quant == NULL || steps == NULL
-      || are_same (bias->quant, steps) || (steps->n > 1 && (bias->shape.rank != 1 || bias->shape.dims[0] != steps->n)))
+      || lpt_quant_same_numbers (bias->quant, steps) || (steps->n > 1 && (bias->shape.rank != 1 || bias->shape.dims[0] != steps->n)))
     return FALSE;
   if (!change)
     return TRUE;
@@ -112,8 +52,8 @@ static gboolean
 settle_output (LptGraph *graph, LptNode *node, const LptWeightedView *view, gboolean change)
 {
   LptValue *y = lpt_node_out (node);
-  g_autoptr (LptQuant) steps = sum_steps (node, view, view->window ? 1 : y->shape.rank - 1);
-  if (y->dtype != LPT_DTYPE_I32 || y->quant == NULL || steps == NULL || are_same (y->quant, steps))
+  g_autoptr (LptQuant) steps = sum_steps (node, view->window ? 1 : y->shape.rank - 1);
+  if (y->dtype != LPT_DTYPE_I32 || y->quant == NULL || steps == NULL || lpt_quant_same_numbers (y->quant, steps))
     return FALSE;
   if (!change)
     return TRUE;

@@ -5,7 +5,8 @@
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "ir/infer/lpt-infer-util.h"
-#include "ir/lpt-weighted.h"
+#include "ir/lpt-quant-plain.h"
+#include "ir/lpt-sum-steps.h"
 
 #include <string.h>
 
@@ -326,23 +327,26 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
   g_autofree double *values = NULL;
   guint n = MAX (rest->n, fold->n);
 
+  g_autoptr (LptQuant) steps = NULL;
   /* Integers without a scale are in the steps of the sums. */
   if (n == 0 && (bias == NULL || bias->quant != NULL || !lpt_dtype_is_integer (bias->dtype) || sx == NULL ||
                  sw == NULL))
     return lpt_onnx_w_in (w, node, i);
-  if (sx == NULL || sw == NULL || (bias != NULL && codes == NULL))
+  if (sx != NULL && sw != NULL && (bias == NULL || codes != NULL))
+    steps = lpt_weighted_sum_steps (node, sx, sw, &lpt_node_in (node, 1)->shape, 0);
+  if (steps == NULL)
     {
       lpt_onnx_w_fail (w, "a bias without scales");
       return "";
     }
-  n = MAX (MAX (n, sw->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
+  n = MAX (MAX (n, steps->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
   values = g_new (double, n);
   for (guint c = 0; c < n; c++)
     {
       values[c] = rest->n > 0 ? rest->v[rest->n == 1 ? 0 : c] : 0;
       if (codes != NULL)
         values[c] += lpt_tensor_get_f64 (codes, lpt_tensor_count (codes) == 1 ? 0 : c);
-      values[c] *= sx->scale[sx->n == 1 ? 0 : c * sx->n / n] * sw->scale[sw->n == 1 ? 0 : c];
+      values[c] *= steps->scale[steps->n == 1 ? 0 : c];
       if (fold->n > 0)
         values[c] = values[c] * fold->ratio[c] + fold->shift[c];
     }
