@@ -129,6 +129,9 @@ merge_groups (LptOnnxWriter     *w,
     }
   if (fold->n > 0)
     return folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, fold);
+  if (!lpt_quant_zeros_fit (weights->quant, weights->dtype))
+    return lpt_onnx_w_dequantized (w, lpt_onnx_w_weight_codes (w, node), weights->quant, weights->dtype,
+                                   weights->shape.rank - 1);
   lpt_onnx_w_quant (w, "weights", weights->quant, weights->dtype, &scale, &zero);
   output = lpt_onnx_w_temp (w, "weights/DequantizeLinear");
   dequantize = lpt_onnx_w_node (w, "DequantizeLinear", output, 3, lpt_onnx_w_weight_codes (w, node), scale, zero);
@@ -324,10 +327,10 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
   const LptQuant *sx = lpt_node_in (node, 0)->quant, *sw = lpt_node_in (node, 1)->quant;
   LptTensor *codes = bias != NULL ? bias->producer->data : NULL;
   LptShape shape = { .rank = 1 };
+  g_autoptr (LptQuant) steps = NULL;
   g_autofree double *values = NULL;
   guint n = MAX (rest->n, fold->n);
 
-  g_autoptr (LptQuant) steps = NULL;
   /* Integers without a scale are in the steps of the sums. */
   if (n == 0 && (bias == NULL || bias->quant != NULL || !lpt_dtype_is_integer (bias->dtype) || sx == NULL ||
                  sw == NULL))
