@@ -2,7 +2,8 @@
  *
  * A number that lies where a function jumps (half of a step of a FakeQuantize, 0 of Sign, equal ones of Less) may come
  * out on either side behind a pass that is exact on real numbers. What such a graph gives when all of its numbers move
- * a little says whether a difference means anything.
+ * a little says whether a difference means anything. In some draws zeros stay: a code of 0
+ * that moves is none to whoever asks for one, on whichever side of a tie it came out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,6 +45,13 @@ move_ends (LptGraph *graph, LptNode *fq, double sign)
     }
 }
 
+/* Up or down. */
+static double
+sign_of (guint draw, GRand *rand)
+{
+  return draw < 4 ? 1 - 2.0 * (draw % 2) : 1 - 2.0 * g_rand_int_range (rand, 0, 2);
+}
+
 LptGraph *
 jitter_graph (LptGraph *graph, guint draw)
 {
@@ -53,15 +61,16 @@ jitter_graph (LptGraph *graph, guint draw)
   for (guint i = 0; i < n; i++)
     {
       LptNode *node = g_ptr_array_index (copy->nodes, i);
-      if (node->op == LPT_OP_FAKE_QUANTIZE && (node->flags & LPT_NODE_DEAD) == 0)
-        move_ends (copy, node, draw < 2 ? 1 - 2.0 * draw : 1 - 2.0 * g_rand_int_range (rand, 0, 2));
+      const gboolean zeros_stay = draw == 2 || draw == 3;
+      if (node->op == LPT_OP_FAKE_QUANTIZE && !zeros_stay && (node->flags & LPT_NODE_DEAD) == 0)
+        move_ends (copy, node, sign_of (draw, rand));
       for (guint o = 0; node->data == NULL && (node->flags & LPT_NODE_DEAD) == 0 && o < node->n_out; o++)
         {
-          double sign = draw < 2 ? 1 - 2.0 * draw : 1 - 2.0 * g_rand_int_range (rand, 0, 2);
+          double sign = sign_of (draw, rand);
           if (node->out[o].dtype != LPT_DTYPE_F32 || lpt_value_n_uses (&node->out[o]) == 0)
             continue;
           LptValue *times = moved (copy, LPT_OP_MULTIPLY, &node->out[o], 1 + sign * RELATIVE);
-          LptValue *plus = times != NULL ? moved (copy, LPT_OP_ADD, times, sign * ABSOLUTE) : NULL;
+          LptValue *plus = times != NULL ? moved (copy, LPT_OP_ADD, times, zeros_stay ? 0 : sign * ABSOLUTE) : NULL;
           if (plus == NULL)
             return NULL;
           lpt_value_replace (&node->out[o], plus, times->producer);

@@ -8,11 +8,12 @@
 
 #include <lpt/lpt-graph.h>
 
-#define JITTER_DRAWS 6
+#define JITTER_DRAWS 8
 
 /* A copy of @graph where every f32 value that is no constant is multiplied by about 1 and moved by about 0 (transfer
  * full);
- * NULL when that makes no graph. @draw: 0 = all up, 1 = all down, then by chance. */
+ * NULL when that makes no graph. @draw: 0 = all up, 1 = all down; 2, 3: the same, but zeros stay; then
+ * by chance. */
 LptGraph *jitter_graph (LptGraph *graph, guint draw);
 
 #endif
