@@ -66,6 +66,21 @@ moves_to_others (LptNode *node)
   return FALSE;
 }
 
+/* Does @node make codes of real numbers alone? QUANTIZE does that behind the operator. */
+static gboolean
+makes_codes_of_numbers (LptNode *node)
+{
+  gboolean real = FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = lpt_node_in (node, i);
+      if (value != NULL && value->quant != NULL)
+        return FALSE;
+      real = real || (value != NULL && lpt_dtype_is_real (value->dtype));
+    }
+  return real && lpt_node_out (node)->quant != NULL;
+}
+
 /* Do the codes of @node have a kernel: one type in and out (weights beside 16 bits have 8), one scale but in weights?
    */
 static gboolean
@@ -75,7 +90,7 @@ runs_on_codes (const Row *row, LptNode *node)
   const gboolean operands = (node->info->flags & LPT_OP_F_ELEMENTWISE) != 0 && node->n_in > 1;
   if (y->quant == NULL && y->dtype != LPT_DTYPE_BOOL && !lpt_dtype_is_integer (y->dtype))
     return FALSE;
-  if (moves_to_others (node))
+  if (moves_to_others (node) || makes_codes_of_numbers (node))
     return FALSE;
   if (y->quant != NULL && ((lpt_tfl_type_bit (y->dtype) & row->types) == 0 || lpt_tfl_w_is_spelled (y)))
     return FALSE;
