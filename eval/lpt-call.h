@@ -135,6 +135,14 @@ LptTensor *lpt_array_to_tensor (const LptArray *array, LptDType dtype, GError **
  * @out. */
 gint64      lpt_array_requantize (const LptArray *in, gint64 from, const LptArray *out, gint64 to, gint64 code);
 
+/* Is each code of @in one of @out as it is stored? Those of fewer than 8 bits are stored in 8. */
+static inline gboolean
+lpt_array_takes_codes (const LptArray *out, const LptArray *in)
+{
+  return in->dtype == out->dtype &&
+         (out->quant == NULL || lpt_dtype_bits (in->declared) <= lpt_dtype_bits (out->declared));
+}
+
 /* --- inside an op --- */
 
 static inline gboolean
@@ -146,6 +154,8 @@ lpt_call_has (const LptCall *call, guint i)
 /* Elements of input @i; NULL + error when memory runs out or the input is absent. */
 const float  *lpt_call_f32     (LptCall *call, guint i, GError **error);
 const gint64 *lpt_call_i64     (LptCall *call, guint i, GError **error);
+/* The bias of a product in input @i: beside codes, integers without a quantization count in the steps of the sums. */
+const float  *lpt_call_bias    (LptCall *call, guint i, GError **error);
 /* A product of real numbers has no zero point (lpt_weighted_view): FALSE + LPT_ERROR_UNSUPPORTED where it is given. */
 gboolean      lpt_call_refuse_zero (const LptCall *call, GError **error);
 /* Where to write output @o. */
@@ -153,8 +163,6 @@ float        *lpt_call_out_f32 (LptCall *call, guint o, GError **error);
 gint64       *lpt_call_out_i64 (LptCall *call, guint o, GError **error);
 /* @count * @size bytes, uninitialised, until the op returns; NULL + error. */
 gpointer      lpt_call_scratch (LptCall *call, gsize count, gsize size, GError **error);
-/* The bias of a product in input @i: beside codes, integers without a quantization count in the steps of the sums. */
-const float  *lpt_call_bias    (LptCall *call, guint i, GError **error);
 /* Ops with LPT_EXEC_SHAPE: the shape of output @o; allocates it. */
 gboolean      lpt_call_set_shape (LptCall *call, guint o, const LptShape *shape, GError **error);
 /* First element of integer input @i, or @fallback where it is absent; FALSE + error. */

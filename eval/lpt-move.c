@@ -32,7 +32,7 @@ lpt_move_form (const LptCall *call,
 
   for (i = first; i < first + n; i++)
     raw = raw && (!lpt_call_has (call, i) ||
-                  (call->in[i].dtype == out->dtype && same_codes (call->in[i].quant, out->quant)));
+                  (lpt_array_takes_codes (out, &call->in[i]) && same_codes (call->in[i].quant, out->quant)));
   if (!raw)
     form = (LptMoveForm) { LPT_DTYPE_F32, sizeof (float) };
 

@@ -203,8 +203,9 @@ gboolean
 lpt_copy_form_is_codes (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) && in->array.dtype == out->array.dtype &&
-         lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
+  return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) &&
+         lpt_array_takes_codes (&out->array, &in->array) && lpt_quant_equal (in->array.quant, out->array.quant) &&
+         has_elements (in) && has_elements (out);
 }
 
 gboolean
@@ -229,7 +230,7 @@ gboolean
 lpt_copy_form_is_typed (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && in->array.dtype == out->array.dtype && in->array.dtype != LPT_DTYPE_STRING &&
+  return in != NULL && lpt_array_takes_codes (&out->array, &in->array) && in->array.dtype != LPT_DTYPE_STRING &&
          lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
 }
 

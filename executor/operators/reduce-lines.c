@@ -157,7 +157,8 @@ lpt_prepare_reduce_lines (LptProgram   *program,
     return lpt_refuse (op, lpt_remark_of_codes (in, out));
   if (in->kind == LPT_STORAGE_CONST || lpt_program_count (in) == 0)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!adds && (in->array.dtype != out->array.dtype || !lpt_quant_equal (in->array.quant, out->array.quant)))
+  if (!adds && (!lpt_array_takes_codes (&out->array, &in->array) ||
+                !lpt_quant_equal (in->array.quant, out->array.quant)))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   if (are_channels (in, set))
     {

@@ -496,7 +496,8 @@ moves_codes (const LptNode *node)
   if (!is_move (node->op))
     return FALSE;
   for (guint i = 0; i < node->n_out; i++)
-    if (!lpt_onnx_w_is_quantized (&node->out[i]) || !lpt_quant_equal (node->out[i].quant, node->in[0].value->quant))
+    if (!lpt_onnx_w_is_quantized (&node->out[i]) || node->out[i].dtype != node->in[0].value->dtype ||
+        !lpt_quant_equal (node->out[i].quant, node->in[0].value->quant))
       return FALSE;
   return lpt_onnx_w_is_quantized (node->in[0].value) && lpt_onnx_w_takes (node, node->in[0].value->dtype);
 }
