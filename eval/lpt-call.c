@@ -454,7 +454,7 @@ lpt_call_zero (LptCall *call,
   if (out->dtype == LPT_DTYPE_F32)
     *(float *) to = 0;
   else
-    code_set (to, out->dtype, 0, out->quant != NULL ? out->quant->zero_point[0] : 0);
+    code_set (to, out->dtype, 0, out->quant != NULL ? real_to_code (out->quant, code_type (out), 0, 0) : 0);
 }
 
 /* --- running --- */

@@ -16,7 +16,7 @@
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
 
-/* 0 in the type of @x, or its zero point; NULL: there is none for all of it. */
+/* 0 in the type of @x, or its code that is nearest to the zero point; NULL: there is none for all of it. */
 static LptValue *
 zero_of (LptGraph       *graph,
          const LptValue *x)
@@ -26,7 +26,8 @@ zero_of (LptGraph       *graph,
 
   if (x->quant != NULL && x->quant->n != 1)
     return NULL;
-  number = lpt_tensor_scalar (x->dtype, x->quant != NULL ? x->quant->zero_point[0] : 0);
+  number = lpt_tensor_scalar (x->dtype, x->quant != NULL ? CLAMP (x->quant->zero_point[0], lpt_dtype_min (x->dtype),
+                                                                  lpt_dtype_max (x->dtype)) : 0);
   if (number == NULL)
     return NULL;
   value = lpt_node_out (lpt_graph_add_const (graph, NULL, number));
