@@ -249,8 +249,10 @@ lpt_onnx_map_resize (LptOnnxNode *on)
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "has neither scales nor sizes");
   if (on->error != NULL)
     return;
-  if (sizes != NULL)
-    check_vector (on, sizes, t.n);
+  if (sizes != NULL || data == NULL)
+    check_vector (on, sizes != NULL ? sizes : scales, t.n);
+  if (on->error != NULL)
+    return;
   scale = keep_aspect_ratio (on, x, &sizes, &t, policy);
   if (coordinate >= LPT_ONNX_COORD_SYMMETRIC || exclude_outside || scale != NULL
       || (coordinate == LPT_COORD_ALIGN_CORNERS && sizes == NULL && !whole_lengths (x, data, &t)))

@@ -49,6 +49,22 @@ all_scales (LptOnnxWriter *w,
   return lpt_onnx_w_tensor (w, "scales", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL));
 }
 
+/* Interpolate takes the first @n of the numbers in @input, Resize wants no others. */
+static const char *
+first_ones (LptOnnxWriter *w,
+            LptNode       *node,
+            guint          input,
+            guint          n,
+            LptDType       dtype)
+{
+  const LptValue *numbers = lpt_node_in (node, input);
+  const char *all = dtype == LPT_DTYPE_I64      ? I64 (input)
+                    : numbers->dtype == dtype ? IN (input)
+                                                : lpt_onnx_w_cast (w, IN (input), dtype);
+
+  return numbers->shape.rank == 1 && numbers->shape.dims[0] == n ? all : lpt_onnx_w_sliced (w, all, 0, 0, n, 1);
+}
+
 /* Scales as they are, for coordinates follow from them and not from the lengths; else the sizes of the output. Either
  * for all axes, or, where they are computed, for those that opset 18 can name. */
 static Onnx__NodeProto *
@@ -75,13 +91,9 @@ write_resize (LptOnnxWriter *w,
   if (target != NULL)
     return by_scales ? lpt_onnx_w_node (w, "Resize", OUT (0), 3, IN (0), "", target)
                      : lpt_onnx_w_node (w, "Resize", OUT (0), 4, IN (0), "", "", target);
-  if (by_scales)
-    y = lpt_onnx_w_node (w, "Resize", OUT (0), 3, IN (0), "",
-                         lpt_node_in (node, input)->dtype == LPT_DTYPE_F32
-                             ? IN (input)
-                             : lpt_onnx_w_cast (w, IN (input), LPT_DTYPE_F32));
-  else
-    y = lpt_onnx_w_node (w, "Resize", OUT (0), 4, IN (0), "", "", I64 (input));
+  target = first_ones (w, node, input, axes->n, by_scales ? LPT_DTYPE_F32 : LPT_DTYPE_I64);
+  y = by_scales ? lpt_onnx_w_node (w, "Resize", OUT (0), 3, IN (0), "", target)
+                : lpt_onnx_w_node (w, "Resize", OUT (0), 4, IN (0), "", "", target);
   lpt_onnx_w_ints (w, y, "axes", axes->n, axes->v);
   return y;
 }
