@@ -13,6 +13,7 @@
 #include "ir/lpt-quant-plain.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
+#include "ir/lpt-sum-steps.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
@@ -374,7 +375,7 @@ lpt_unlower (LptUnlower *u,
 
       if (node->op == LPT_OP_DEQUANTIZE)
         lpt_value_replace (y, in[0], NULL);
-      else if (u->goes (y) && y->quant->n > 1)
+      else if (u->goes (y) && y->quant != NULL && y->quant->n > 1)
         g_hash_table_insert (u->real, y, fake_quantized (u, in[0], y));
       else
         lpt_value_replace (y, lpt_fit_convert (u->graph, LPT_OP_QUANTIZE, in[0], y->dtype, y->quant), NULL);
