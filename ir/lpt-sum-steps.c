@@ -83,3 +83,34 @@ lpt_quant_same_numbers (const LptQuant *a, const LptQuant *b)
     }
   return same;
 }
+
+/* Sums of another scale are made of these where they are read as codes (sum-steps.c in passes/lower). */
+static gboolean
+sums_leave_steps (LptNode *node, const LptValue *value)
+{
+  const LptValue *x = lpt_node_in (node, 0), *w = lpt_node_in (node, 1);
+  if (x == NULL || w == NULL || x->quant == NULL || w->quant == NULL)
+    return TRUE;
+  g_autoptr (LptQuant) steps = lpt_weighted_sum_steps (node, x->quant, w->quant, &w->shape, 1);
+  return steps == NULL || !lpt_quant_same_numbers (value->quant, steps);
+}
+
+gboolean
+lpt_node_leaves_steps (LptNode *node, const LptValue *value)
+{
+  const gboolean computes = (node->info->flags & LPT_OP_F_COMPUTE) != 0;
+  gboolean leaves = FALSE;
+  if (node->op == LPT_OP_REINTERPRET)
+    return FALSE;
+  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || (computes && value->dtype != LPT_DTYPE_I32))
+    return TRUE;
+  if ((node->info->flags & LPT_OP_F_WEIGHTED) != 0)
+    return sums_leave_steps (node, value);
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *in = lpt_node_in (node, i);
+      if (in != NULL && (in->quant != NULL || lpt_dtype_is_real (in->dtype)))
+        leaves = leaves || in->quant == NULL || !lpt_quant_equal (in->quant, value->quant);
+    }
+  return leaves;
+}

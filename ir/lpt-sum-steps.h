@@ -22,3 +22,6 @@ LptQuant *lpt_weighted_sum_steps (const LptNode *node, const LptQuant *x, const 
                                   gint axis);
 /* The same scales and zero points, but for what single precision rounds, one for all or as many along their axis. */
 gboolean  lpt_quant_same_numbers (const LptQuant *a, const LptQuant *b);
+/* Are the real numbers that @node makes no multiples of the steps of @value, one of its outputs, yet? Sums of codes
+ * are, and codes that are moved. */
+gboolean  lpt_node_leaves_steps  (LptNode *node, const LptValue *value);

@@ -1,7 +1,8 @@
 /* refused.c - what a lowered graph has on integers, an integer op can run
  *
  *     op on integers that eval/integer has no rule for  =>  Quantize (op (Dequantize (...)))
- *     its int32 accumulators                            =>  real values, for their readers, too
+ *     its int32 output                                  =>  real values, for their readers, too, where they are sums of
+ *                                                           the output's steps; else Quantize behind it
  *
  * Lowering, the demands of targets and the readers of files on integers give an op the integers of its values; whether
  * there is a rule for its types, parameters and attributes, eval/integer alone knows (lpt_int_op_new()), so that all of

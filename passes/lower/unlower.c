@@ -1,6 +1,7 @@
 /* unlower.c - the way back of single nodes of a lowered graph: dequantized inputs, real op, codes behind it
  *
  *     a zero point that is computed                  =>  Subtract in front of the product
+ *     an i32 output that no integer rule makes       =>  Quantize behind the real op, which its readers read
  *     sums that are gone, read as integers by an op  =>  Convert (sums) in front of it: exact below 2^24. Products
  *     whose sums may be greater stay as they are, which their restriction refuses
  *
@@ -10,10 +11,11 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "eval/integer/lpt-int.h"
 #include "ir/lpt-quant-plain.h"
+#include "ir/lpt-sum-steps.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
-#include "ir/lpt-sum-steps.h"
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
@@ -388,6 +390,9 @@ lpt_unlower (LptUnlower *u,
     }
   if (node->op == LPT_OP_QUANTIZE)
     {
+      /* Integers without a quantization are rounded numbers, which no real ones stand for. */
+      if (lpt_node_out (node)->quant == NULL)
+        return;
       g_hash_table_insert (u->real, lpt_node_out (node), fake_quantized (u, in[0], lpt_node_out (node)));
       return;
     }
@@ -431,11 +436,24 @@ lpt_unlower (LptUnlower *u,
     }
 }
 
+/* Does @node, whose output has 32 bits, give accumulators? What has a rule in eval/integer does. Of others real numbers
+ * are rounded to the steps of the output where they are no multiples of them. */
+static gboolean
+accumulates (LptNode        *node,
+             const LptValue *value)
+{
+  g_autoptr (GError) why = NULL;
+
+  lpt_int_op_free (lpt_int_op_new (node, &why));
+
+  return why == NULL || !lpt_node_leaves_steps (node, value);
+}
+
 /* Codes are made again, accumulators are not. */
 static gboolean
 goes (const LptValue *value)
 {
-  return value->dtype == LPT_DTYPE_I32;
+  return value->dtype == LPT_DTYPE_I32 && (value->quant == NULL || accumulates (value->producer, value));
 }
 
 static gboolean

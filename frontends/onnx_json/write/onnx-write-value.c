@@ -6,9 +6,8 @@
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "frontends/onnx_json/write/onnx-writer.h"
 #include "ir/lpt-quant-plain.h"
+#include "ir/lpt-sum-steps.h"
 #include "ir/lpt-value-name.h"
-
-#include <lpt/lpt-work.h>
 
 #include <string.h>
 
@@ -342,28 +341,6 @@ quantize_output (LptOnnxWriter *w,
     lpt_onnx_w_int (w, q, "axis", element_axis (quant));
 }
 
-/* Are the numbers that @node makes no codes of @value yet? Sums of codes are, and codes that are moved. */
-static gboolean
-leaves_steps (LptNode        *node,
-              const LptValue *value)
-{
-  gboolean leaves = FALSE;
-
-  if (node->op == LPT_OP_REINTERPRET)
-    return FALSE;
-  if ((node->info->flags & (LPT_OP_F_COMPUTE | LPT_OP_F_QUANTIZES)) != 0)
-    return value->dtype != LPT_DTYPE_I32 || (node->info->flags & LPT_OP_F_QUANTIZES) != 0 ||
-           !lpt_node_keeps_codes (node);
-  for (guint i = 0; i < node->n_in; i++)
-    {
-      const LptValue *in = lpt_node_in (node, i);
-
-      if (in != NULL && (in->quant != NULL || lpt_dtype_is_real (in->dtype)))
-        leaves = leaves || in->quant == NULL || !lpt_quant_equal (in->quant, value->quant);
-    }
-  return leaves;
-}
-
 /* Codes of 32 bits and more stay numbers, which are rounded to their steps; of unsigned codes none is below 0. */
 static const char *
 round_to_steps (LptOnnxWriter *w,
@@ -375,7 +352,7 @@ round_to_steps (LptOnnxWriter *w,
   g_autofree double *least = g_new (double, quant->n);
   const char *steps, *codes;
 
-  if (!leaves_steps (node, value))
+  if (!lpt_node_leaves_steps (node, value))
     return real;
   steps = along_axis (w, "steps", quant, quant->scale, value->shape.rank);
   codes = lpt_onnx_w_step (w, "Round", 1, lpt_onnx_w_step (w, "Div", 2, real, steps));
