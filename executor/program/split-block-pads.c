@@ -15,8 +15,9 @@
 #include "executor/program/lpt-program-passes.h"
 #include "ir/infer/lpt-evaluate.h"
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/lpt-quant-plain.h"
 
-/* 0 in the type of @x, or its code that is nearest to the zero point; NULL: there is none for all of it. */
+/* 0 in the type of @x, or its zero point; NULL: there is none for all of it, or the zero point is no code. */
 static LptValue *
 zero_of (LptGraph       *graph,
          const LptValue *x)
@@ -24,10 +25,9 @@ zero_of (LptGraph       *graph,
   g_autoptr (LptTensor) number = NULL;
   LptValue *value;
 
-  if (x->quant != NULL && x->quant->n != 1)
+  if (x->quant != NULL && (x->quant->n != 1 || !lpt_quant_zeros_fit (x->quant, x->dtype)))
     return NULL;
-  number = lpt_tensor_scalar (x->dtype, x->quant != NULL ? CLAMP (x->quant->zero_point[0], lpt_dtype_min (x->dtype),
-                                                                  lpt_dtype_max (x->dtype)) : 0);
+  number = lpt_tensor_scalar (x->dtype, x->quant != NULL ? x->quant->zero_point[0] : 0);
   if (number == NULL)
     return NULL;
   value = lpt_node_out (lpt_graph_add_const (graph, NULL, number));
