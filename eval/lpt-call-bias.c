@@ -14,7 +14,8 @@ lpt_call_bias (LptCall *call, guint i, GError **error)
 {
   const LptArray *in = &call->in[i], *x = &call->in[0], *w = &call->in[1];
   const float *numbers = lpt_call_f32 (call, i, error);
-  if (numbers == NULL || in->quant != NULL || in->declared != LPT_DTYPE_I32 || x->quant == NULL || w->quant == NULL)
+  if (numbers == NULL || in->quant != NULL || !lpt_dtype_is_integer (in->declared) || x->quant == NULL ||
+      w->quant == NULL)
     return numbers;
   g_autoptr (LptQuant) steps = lpt_weighted_sum_steps (call->node, x->quant, w->quant, &w->shape, 0);
   const gint64 count = lpt_array_count (in);

@@ -32,14 +32,15 @@ settle_bias (LptGraph *graph, LptNode *node, const LptWeightedView *view, gboole
 {
   LptValue *bias = view->bias < node->n_in ? lpt_node_in (node, view->bias) : NULL;
   g_autoptr (LptQuant) steps = sum_steps (node, 0);
-  if (bias == NULL || bias->dtype != LPT_DTYPE_I32 || bias->quant == NULL || steps == NULL
-      || lpt_quant_same_numbers (bias->quant, steps) || (steps->n > 1 && (bias->shape.rank != 1 || bias->shape.dims[0] != steps->n)))
+  if (bias == NULL || !lpt_dtype_is_integer (bias->dtype) || bias->quant == NULL || steps == NULL
+      || lpt_quant_same_numbers (bias->quant, steps)
+      || (steps->n > 1 && (bias->shape.rank != 1 || bias->shape.dims[0] != steps->n)))
     return FALSE;
   if (!change)
     return TRUE;
   if (bias->producer->data == NULL)
     {
-      lpt_node_set_input (node, view->bias, lpt_fit_convert (graph, LPT_OP_REINTERPRET, bias, LPT_DTYPE_I32, steps));
+      lpt_node_set_input (node, view->bias, lpt_fit_convert (graph, LPT_OP_REINTERPRET, bias, bias->dtype, steps));
       return TRUE;
     }
   LptValue *codes = lpt_node_out (lpt_graph_add_const (graph, bias->producer->name, bias->producer->data));
