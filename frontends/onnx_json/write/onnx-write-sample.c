@@ -62,7 +62,11 @@ first_ones (LptOnnxWriter *w,
                     : numbers->dtype == dtype ? IN (input)
                                                 : lpt_onnx_w_cast (w, IN (input), dtype);
 
-  return numbers->shape.rank == 1 && numbers->shape.dims[0] == n ? all : lpt_onnx_w_sliced (w, all, 0, 0, n, 1);
+  if (numbers->shape.rank == 1 && numbers->shape.dims[0] == n)
+    return all;
+  if (numbers->shape.rank != 1)
+    all = lpt_onnx_w_reshaped (w, all, 1, (gint64[]) { -1 });
+  return lpt_onnx_w_sliced (w, all, 0, 0, n, 1);
 }
 
 /* Scales as they are, for coordinates follow from them and not from the lengths; else the sizes of the output. Either
