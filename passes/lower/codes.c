@@ -88,7 +88,7 @@ requantize (LptLower       *lw,
   if (source == NULL)
     return NULL;
   for (c = 0; c < codes->n; c++)
-    if (fabs (codes->offset[c] - quant->zero_point[c]) > LPT_SAME_ZERO)
+    if (!lpt_lower_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
       return NULL;
   if (form->q->dtype == codes->dtype && lpt_lower_same_quant (quant, source))
     return lpt_lower_with_quant (lw, form->q, quant);
@@ -146,7 +146,9 @@ lpt_lower_quantize (LptLower       *lw,
     {
       double fraction = codes->offset[c] - quant->zero_point[c];
 
-      rest[c] = fabs (fraction) > LPT_SAME_ZERO ? fraction * codes->step[c] : 0;
+      rest[c] = fraction * codes->step[c];
+      if (lpt_lower_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
+        rest[c] = 0;
       any |= rest[c] != 0;
     }
   if (any)

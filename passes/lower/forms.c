@@ -255,7 +255,8 @@ is_code (const LptForm *form,
   const LptDType dtype = form->q->dtype;
   const double code = (bound - lpt_form_b (form, c)) / lpt_form_a (form, c);
 
-  return code <= lpt_dtype_min (dtype) || code >= lpt_dtype_max (dtype) || fabs (code - rint (code)) <= LPT_SAME_ZERO;
+  return code <= lpt_dtype_min (dtype) || code >= lpt_dtype_max (dtype) ||
+         lpt_lower_same_code (code, rint (code), dtype);
 }
 
 gboolean

@@ -9,6 +9,9 @@
 
 #include "passes/lower/lower.h"
 
+/* Of a step of sums, which a bias is off by that had whole ones before it was single precision. */
+#define SAME_SUM 1e-3
+
 LptValue *
 lpt_lower_emit_convert (LptLower *lw,
                         LptValue *value,
@@ -154,7 +157,7 @@ lpt_lower_raw (LptLower *lw,
   for (c = 0; c < raw->n; c++)
     {
       raw->b[c] -= raw->a[c] * op->bias[op->n_bias == 1 || form->n == 1 ? 0 : c];
-      if (fabs (raw->b[c]) <= fabs (raw->a[c]) * LPT_SAME_ZERO)
+      if (fabs (raw->b[c]) <= fabs (raw->a[c]) * SAME_SUM)
         raw->b[c] = 0;      /* float32 noise of a bias of whole steps */
     }
 

@@ -18,8 +18,6 @@
 #include "ir/scalar/lpt-loop.h"
 #include "passes/lower/lower.h"
 
-/* A zero point that is whole but for what float32 rounds. */
-#define WHOLE 1e-3
 /* Steps between the ends of 16 codes, and what float32 rounds. */
 #define FEW_CODES 15.5
 
@@ -102,16 +100,17 @@ lpt_lower_zero_point_rest (LptNode       *node,
   const LptShape *shape = &w->q->shape;
   LptWeightedView view;
   gint64 total, outer, inner, groups, window, i;
-  gboolean columns;
+  gboolean columns, any = FALSE;
   guint c;
 
   for (c = 0; c < x->n; c++)
     {
       rest[c] = x->b[c] + x->a[c] * lpt_form_zero (x, c);
-      if (fabs (rest[c]) < WHOLE * x->a[c])
+      if (lpt_lower_same_code (-x->b[c] / x->a[c], lpt_form_zero (x, c), x->q->dtype))
         rest[c] = 0;
+      any |= rest[c] != 0;
     }
-  if (lpt_lower_zero_point_fraction (x) < WHOLE || channels == 0 || !lpt_lower_zero_point_has_sum (node, w))
+  if (!any || channels == 0 || !lpt_lower_zero_point_has_sum (node, w))
     return;
   lpt_weighted_view (node, &view);
   columns = !view.window && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_b;
