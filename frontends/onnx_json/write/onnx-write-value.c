@@ -341,7 +341,7 @@ quantize_output (LptOnnxWriter *w,
     lpt_onnx_w_int (w, q, "axis", element_axis (quant));
 }
 
-/* Codes of 32 bits and more stay numbers, which are rounded to their steps; of unsigned codes none is below 0. */
+/* Codes of 32 bits and more stay numbers, which are rounded to their steps, none beyond the codes of the type. */
 static const char *
 round_to_steps (LptOnnxWriter *w,
                 LptNode       *node,
@@ -349,7 +349,7 @@ round_to_steps (LptOnnxWriter *w,
                 const char    *real)
 {
   const LptQuant *quant = value->quant;
-  g_autofree double *least = g_new (double, quant->n);
+  g_autofree double *least = g_new (double, quant->n), *most = g_new (double, quant->n);
   const char *steps, *codes;
 
   if (!lpt_node_leaves_steps (node, value))
@@ -357,9 +357,12 @@ round_to_steps (LptOnnxWriter *w,
   steps = along_axis (w, "steps", quant, quant->scale, value->shape.rank);
   codes = lpt_onnx_w_step (w, "Round", 1, lpt_onnx_w_step (w, "Div", 2, real, steps));
   for (guint i = 0; i < quant->n; i++)
-    least[i] = -quant->zero_point[i];
-  if (lpt_dtype_min (value->dtype) == 0)
-    codes = lpt_onnx_w_step (w, "Max", 2, codes, along_axis (w, "least", quant, least, value->shape.rank));
+    {
+      least[i] = lpt_dtype_min (value->dtype) - quant->zero_point[i];
+      most[i] = lpt_dtype_max (value->dtype) - quant->zero_point[i];
+    }
+  codes = lpt_onnx_w_step (w, "Max", 2, codes, along_axis (w, "least", quant, least, value->shape.rank));
+  codes = lpt_onnx_w_step (w, "Min", 2, codes, along_axis (w, "most", quant, most, value->shape.rank));
   return lpt_onnx_w_step (w, "Mul", 2, codes, steps);
 }
 
