@@ -91,8 +91,8 @@ real_to_code (const LptQuant *quant,
 {
   double zero = quant != NULL ? quant->zero_point[channel] : 0;
 
-  if (isnan (x))
-    return (gint64) zero;
+  if (isnan (x))      /* the lowest code, as ONNX Runtime has it */
+    return quant != NULL ? (gint64) lpt_dtype_min (dtype) : 0;
   x = nearbyint (quant != NULL ? x / quant->scale[channel] : x) + zero;
   if (x < lpt_dtype_min (dtype))
     x = lpt_dtype_min (dtype);

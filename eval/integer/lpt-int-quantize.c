@@ -6,7 +6,7 @@
  *   XNNPACK     rint (x * (1 / S)) + Z in float32
  *   FLOAT       rint (x / S) + Z in float32                  (ONNX Runtime, Caffe2)
  *   FLOAT_AWAY  round-away (x * (1 / S) + Z) in float32      (TPU-MLIR)
- * All saturate; NaN gives the zero point. Dequantize: (q - Z) * S in float32.
+ * All saturate; NaN gives the zero point, of FLOAT the lowest code. Dequantize: (q - Z) * S in float32.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -78,10 +78,11 @@ entry_float (const Function *f,
     {
       const double y = rint (f->f.func (f->x.scale * x, f->f.parameters) / f->y.scale);
 
-      return lpt_int_clamp ((gint64) (isnan (y) ? 0.0 : CLAMP (y, -1e12, 1e12)) + f->y.zero, f->y.lo, f->y.hi);
+      return isnan (y) ? f->y.lo : lpt_int_clamp ((gint64) CLAMP (y, -1e12, 1e12) + f->y.zero, f->y.lo, f->y.hi);
     }
+  const float y = lpt_int_function_f32 (&f->f, (float) f->x.scale * (float) x) / (float) f->y.scale;
 
-  return lpt_int_code (lpt_int_function_f32 (&f->f, (float) f->x.scale * (float) x) / (float) f->y.scale, &f->y, FALSE);
+  return isnan (y) ? f->y.lo : lpt_int_code (y, &f->y, FALSE);
 }
 
 /* Sigmoid and Tanh of tflite-micro; an output other than its fixed one is rescaled. */

@@ -298,6 +298,30 @@ def from_text(tmp, rng):
         case(name, worst <= BOUND, "largest difference %.2g" % worst)
 
 
+# --- numbers that no code stands for
+
+def beyond(tmp):
+    """NaN, infinities and numbers beyond the codes, quantized here in mode onnx and there in what is written."""
+    x = np.array([[[np.nan, -np.nan], [np.inf, -np.inf]], [[0.3, -0.3], [1e9, -1e9]]], np.float32)
+    np.save(os.path.join(tmp, "x.npy"), x)
+    for dtype, zero in (("u4", 3), ("i4", -2), ("u8", 50), ("i8", 5), ("u16", 7), ("i16", 0), ("i32", 0)):
+        both = "axis=1, scale=[0.02,0.5], zp=[%d,%d]" % (zero, zero)
+        for name, quant in (("", "scale=0.02, zp=%d" % zero), ("-axis", both)):
+            path, written_path, out = (os.path.join(tmp, "beyond" + end) for end in (".lpt", ".onnx", ""))
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("graph {lowered=true}\n%%x = Parameter : f32[2,2,2]\n%%q = Quantize(%%x) : %s[2,2,2] q{%s}\n"
+                        "%%y = Dequantize(%%q) : f32[2,2,2]\nResult(%%y)\n" % (dtype, quant))
+            said = (attempt("exec", "--reference", "--requant", "onnx", path, "-o", out, "-i", "x=%s/x.npy" % tmp)
+                    or attempt("transform", path, "-o", written_path))
+            if said:
+                case("beyond-" + dtype + name, False, said)
+                continue
+            got, want = np.load(os.path.join(out, "y.npy")), pyort.Session(written_path, threads=1).run({"x": x})[0]
+            # Codes of 32 bits are real numbers there.
+            same = (dtype == "i32") & np.isnan(want) | (np.abs(got - want) <= 1e-6 * np.abs(got))
+            case("beyond-" + dtype + name, bool(same.all()), "%s for %s" % (got[~same], want[~same]))
+
+
 # --- ONNX's node tests: read, written, and run by ONNX Runtime
 
 def agrees(got, want, about):
@@ -394,6 +418,7 @@ with tempfile.TemporaryDirectory() as tmp:
     sampling(tmp, np.random.default_rng(2))
     subgraphs(tmp, np.random.default_rng(3))
     from_text(tmp, np.random.default_rng(4))
+    beyond(tmp)
     if os.path.isdir(os.path.join(SHARED, "corpus", "onnx_node")):
         rewritten_nodes(tmp)
 finish()
