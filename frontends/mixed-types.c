@@ -145,11 +145,12 @@ lpt_mixed_makes_numbers (const LptNode *node)
 gboolean
 lpt_mixed_makes_whole_codes (LptNode *node)
 {
+  const LptOpFlags told = LPT_OP_F_LOWERED | LPT_OP_F_QUANTIZES | LPT_OP_F_IMPLIED | LPT_OP_F_SINK | LPT_OP_F_STATE;
   gboolean codes = FALSE;
   for (guint o = 0; o < node->n_out; o++)
     codes = codes || (node->out[o].quant != NULL && !lpt_quant_is_plain (node->out[o].quant));
-  return codes && (node->info->flags & LPT_OP_F_COMPUTE) != 0 && (node->flags & LPT_NODE_RELAXED) == 0
-         && is_inferred_as (node, TRUE, TRUE);
+  return codes && node->n_in > 0 && lpt_node_n_bodies (node) == 0 && (node->info->flags & told) == 0
+         && (node->flags & LPT_NODE_RELAXED) == 0 && is_inferred_as (node, TRUE, TRUE);
 }
 
 gboolean

@@ -17,7 +17,7 @@ gboolean lpt_mixed_unify (LptNode *node, LptDType wide);
 gboolean lpt_mixed_is_real_function (LptOp op);
 /* Does @node make plain integers of codes, elementwise or by moving them: the numbers that they stand for, rounded? */
 gboolean lpt_mixed_makes_numbers (const LptNode *node);
-/* Does @node compute integers, which are its codes as they are, of integers or positions? No form has that. */
+/* Does @node make or move integers that are its codes as they are? No form has that of another scale. */
 gboolean lpt_mixed_makes_whole_codes (LptNode *node);
 /* May @node mix types without being relaxed? Elementwise plain integers stand beside codes, and in a lowered graph
  * everything beside everything. */
