@@ -7,8 +7,10 @@
 
 #include "executor/lpt-context.h"
 
-/* Plans of bodies that a context keeps: a loop whose values grow needs a new one each time. */
-#define MAX_BODIES 16
+/* Plans of one body that a context keeps, a loop whose values grow needing a new one each time, and the most memory of
+ * their values while there are several. */
+#define MAX_PLANS 32
+#define MAX_BYTES (64 << 20)
 
 static void
 body_run_free (LptBodyRun *run)
@@ -73,6 +75,27 @@ find_pack (LptPlanContext *context,
   return NULL;
 }
 
+/* Room for another plan of the body: the oldest go, where there are many. */
+static void
+make_room (LptPlanContext *context,
+           const LptNode  *node,
+           guint           body)
+{
+  gsize bytes = 0;
+  guint i, n = 0;
+
+  for (i = context->bodies->len; i-- > 0;)
+    {
+      const LptBodyRun *run = g_ptr_array_index (context->bodies, i);
+
+      if (run->node != node || run->body != body)
+        continue;
+      bytes += run->plan->program->arena_size;
+      if (++n >= MAX_PLANS || (n > 1 && bytes > MAX_BYTES))
+        g_ptr_array_remove_index (context->bodies, i);
+    }
+}
+
 static LptBodyRun *
 plan_body (LptPlanContext *context,
            LptNode        *node,
@@ -104,8 +127,7 @@ plan_body (LptPlanContext *context,
     }
   run->context->trips = context->trips;
   run->out = g_new0 (const LptArray *, lpt_plan_n_outputs (run->plan) + 1);
-  if (context->bodies->len >= MAX_BODIES)
-    g_ptr_array_remove_index (context->bodies, 0);
+  make_room (context, node, body);
   g_ptr_array_add (context->bodies, run);
 
   return run;
