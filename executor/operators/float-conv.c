@@ -516,7 +516,7 @@ lpt_prepare_float_conv (LptProgram   *program,
 
   if (!lpt_float_conv_shape (program, op, &s))
     return FALSE;
-  if (s.view.grouped && s.in == 1 && s.out == 1)
+  if (s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
       prepare_unordered (program, op, &s))

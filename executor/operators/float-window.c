@@ -1,9 +1,9 @@
 /* float-window.c - depthwise convolutions and transposed ones, pools and spatial means that stay real
  *
  * Channels last. Pools name taps inside of the image; between the borders pixels of a line have the same ones. A
- * depthwise convolution names lines, and its kernel does one of the output with its borders. A transposed one is one
- * for each phase of its output (phases.h). Depthwise weights that somebody computes are turned by every task in its
- * workspace.
+ * depthwise convolution names lines, and its kernel does one of the output with its borders; of few channels neighbours
+ * lie in lanes side by side (float-lanes.c). A transposed one is one for each phase of its output (phases.h). Depthwise
+ * weights that somebody computes are turned by every task in its workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,6 +28,7 @@ typedef struct
   gint64    from, end;                       /* output columns whose taps along the line all lie inside */
   gboolean  exclude_pad;
   float    *w;                               /* [tap][channels] */
+  LptFloatLanes lanes;
   const LptFloatEpilogue *fused;
   gboolean  placed;                          /* its pixels are some of the output's: */
   LptConvPlace place;
@@ -167,7 +168,10 @@ conv_line (const Window    *p,
                          p->channels, -v->pad[2], (gsize) v->stride[2], v->dilation[2], weights, p->channels,
                          (float *) (gpointer) data->out + pixel * p->channels, apart };
   end.ldr = apart;
-  p->kernel->dwconv (&t, &end);
+  if (p->lanes.w != NULL)
+    lpt_float_lanes_run (&p->lanes, p->kernel, &t, &end, weights + rows);
+  else
+    p->kernel->dwconv (&t, &end);
   lpt_float_epilogue_finish (p->fused, data->in,
                              &(LptFloatBlock) { 0, pixel * p->channels, t.n, p->channels, t.y, apart });
 }
@@ -251,7 +255,10 @@ window_clear (gpointer params)
   guint i;
 
   for (i = 0; i < form->n_parts; i++)
-    lpt_aligned_free (form->parts[i].w);
+    {
+      lpt_aligned_free (form->parts[i].w);
+      lpt_aligned_free (form->parts[i].lanes.w);
+    }
   lpt_float_epilogue_clear (&form->fused);
   g_free (form->parts);
 }
@@ -327,7 +334,11 @@ set_form (LptProgramOp    *op,
   guint i;
 
   for (i = 0; i < v->n_parts; i++)
-    form.workspace = MAX (form.workspace, (2 * v->parts[i].taps * sizeof (float *) + 63) & ~(gsize) 63);
+    {
+      const gsize pointers = (v->parts[i].lanes.w != NULL ? 3 : 2) * v->parts[i].taps;
+
+      form.workspace = MAX (form.workspace, (pointers * sizeof (float *) + 63) & ~(gsize) 63);
+    }
   if (weights != NULL)
     {
       v->at_weights = form.workspace;
@@ -349,6 +360,8 @@ lpt_prepare_float_dwconv (LptProgram      *program,
     p->w = lpt_program_array (p->taps * p->channels, sizeof (float));
   if (p->w != NULL)
     turn_weights (p, op->in[1]->array.data, p->w);
+  if (v->stride[2] == 1 && p->w != NULL)
+    lpt_float_lanes_init (&p->lanes, p->w, p->taps, p->channels, (gsize) p->from, (gsize) p->end);
   lpt_float_epilogue_init (&form->fused, op, 2, 1, p->channels);
   set_form (op, form, computed ? op->in[1] : NULL, LPT_LAYOUT_WORDS_LAST);
 

@@ -98,7 +98,21 @@ gsize    lpt_float_copied_size (gsize n, gsize k);
 /* Copies @n rows of @k elements to @to, and names the copies instead. */
 void     lpt_float_copy_rows   (const float **rows, gsize n, gsize k, float *to);
 
-/* GroupConvolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */
+/* Neighbours of a line whose channels are lanes side by side. */
+typedef struct
+{
+  gsize        channels, from, neighbours, groups;      /* from: the first pixel */
+  const float *own;       /* [tap][channels] */
+  float       *w;         /* [tap][neighbours][channels], the form's; NULL: not so */
+} LptFloatLanes;
+
+/* Pixels [@from, @end) of a line step by one and have all taps inside; @w: [tap][channels], stays the caller's. */
+void lpt_float_lanes_init (LptFloatLanes *l, const float *w, gsize taps, gsize channels, gsize from, gsize end);
+/* The whole @line; @weights: room for a pointer to those of each row. */
+void lpt_float_lanes_run  (const LptFloatLanes *l, const LptFwindowKernel *kernel, const LptFwindowLine *line,
+                           const LptFgemmEnd *end, const float **weights);
+
+/* A convolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */
 gboolean lpt_prepare_float_dwconv (LptProgram *program, LptProgramOp *op, const LptWindow *window);
 /* The same of GroupConvolutionBackpropData, which lpt_prepare_float_deconv() has looked at. */
 void     lpt_prepare_float_dwdeconv (LptProgram *program, LptProgramOp *op, const LptWindow *window, const LptPhases *phases);

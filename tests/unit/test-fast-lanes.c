@@ -1,0 +1,85 @@
+/* test-fast-lanes.c - real depthwise convolutions of few channels, neighbours in lanes: the bytes of plain ops
+ *
+ * One to five channels (five do not join), lines of one group and of several, borders on either side or none,
+ * dilations, what is added and multiplied behind, weights that are not finite.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "fast-case.h"
+
+typedef struct
+{
+  const char *name, *text;
+  gint        weights;      /* how many %w has, at @w */
+} Case;
+
+#define CONV(op, attrs) "%y = " op "(%x, %w) {" attrs "} : "
+#define SAME_2 "strides=[1,1], dilations=[1,1], pads_begin=[1,1], pads_end=[1,1]"
+
+static const Case cases[] =
+{
+  { "one-channel", "%x = Parameter : f32[2,1,6,70]\n%w = Const {@w} : f32[1,1,3,3]\n"
+    CONV ("Convolution", SAME_2) "f32[2,1,6,70]\nResult(%y)\n", 9 },
+  { "long-line", "%x = Parameter : f32[1,1,1000]\n%w = Const {@w} : f32[1,1,9]\n"
+    CONV ("Convolution", "strides=[1], dilations=[1], pads_begin=[3], pads_end=[5]") "f32[1,1,1000]\nResult(%y)\n", 9 },
+  { "ends", "%x = Parameter : f32[1,3,5,90]\n%r = Parameter : f32[1,3,5,90]\n%w = Const {@w} : f32[3,1,1,3,3]\n"
+    "%b = Const {0.5, -0.25, 0.125} : f32[1,3,1,1]\n%f = Const {2, 0.5, -1.5} : f32[1,3,1,1]\n"
+    CONV ("GroupConvolution", SAME_2) "f32[1,3,5,90]\n%m = Multiply(%y, %f) : f32[1,3,5,90]\n"
+    "%a = Add(%m, %b) : f32[1,3,5,90]\n%s = Add(%a, %r) : f32[1,3,5,90]\n%z = Relu(%s) : f32[1,3,5,90]\n"
+    "Result(%z)\n", 27 },
+  { "dilated", "%x = Parameter : f32[1,2,7,60]\n%w = Const {@w} : f32[2,1,1,3,4]\n"
+    CONV ("GroupConvolution", "strides=[2,1], dilations=[2,3], pads_begin=[1,4], pads_end=[0,0]")
+    "f32[1,2,2,55]\nResult(%y)\n", 24 },
+  { "volume", "%x = Parameter : f32[1,4,3,4,33]\n%w = Const {@w} : f32[4,1,1,2,1,3]\n"
+    CONV ("GroupConvolution", "strides=[1,1,1], dilations=[1,1,1], pads_begin=[0,0,0], pads_end=[0,0,0]")
+    "f32[1,4,2,4,31]\nResult(%y)\n", 24 },
+  { "five-channels", "%x = Parameter : f32[1,5,4,64]\n%w = Const {@w} : f32[5,1,1,3,3]\n"
+    CONV ("GroupConvolution", SAME_2) "f32[1,5,4,64]\nResult(%y)\n", 45 },
+  { "column-of-taps", "%x = Parameter : f32[1,1,9,80]\n%w = Const {@w} : f32[1,1,5,1]\n"
+    CONV ("Convolution", "strides=[1,1], dilations=[1,1], pads_begin=[2,0], pads_end=[2,0]")
+    "f32[1,1,9,80]\nResult(%y)\n", 5 },
+  { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
+    CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
+};
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_autoptr (GString) text = g_string_new (c->text), weights = g_string_new (NULL);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  g_autoptr (LptGraph) graph = NULL;
+  gint i;
+  guint k;
+
+  for (i = 0; i < c->weights; i++)
+    g_string_append_printf (weights, "%s%.3f", i > 0 ? ", " : "", g_rand_double_range (rand, -1, 1));
+  g_string_replace (text, "@w", weights->str, 1);
+  graph = fast_case_read (text->str, c->name);
+  for (k = 0; k < graph->parameters->len; k++)
+    {
+      LptNode *parameter = g_ptr_array_index (graph->parameters, k);
+
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &lpt_node_out (parameter)->shape, -2, 2, rand));
+    }
+  fast_case_compare_inputs (graph, inputs);
+}
+
+int
+main (int    argc,
+      char **argv)
+{
+  guint i;
+
+  g_test_init (&argc, &argv, NULL);
+  for (i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strconcat ("/fast-lanes/", cases[i].name, NULL);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+
+  return g_test_run ();
+}
