@@ -321,6 +321,29 @@ power_of_narrow (LptOnnxWriter *w,
   lpt_onnx_w_cast_out (w, node, lpt_onnx_w_step (w, "Pow", 2, a, b), LPT_DTYPE_I32);
 }
 
+/* Lowered: the result and a real constant in steps of the output, of each channel along the axis that
+ * lpt-int-affine.c has. */
+static const char *
+add_shift (LptOnnxWriter *w,
+           LptNode       *node,
+           const char    *real)
+{
+  const LptBinaryAttrs *attrs = LPT_ATTRS (node, LptBinaryAttrs);
+  const LptValue *y = lpt_node_out (node);
+  g_autofree double *numbers = g_new (double, attrs->shift.n);
+  gint axis = y->quant->n > 1 ? y->quant->axis : -1;
+
+  for (guint i = 0; i < node->n_in && axis < 0; i++)
+    if (lpt_node_in (node, i)->quant != NULL && lpt_node_in (node, i)->quant->n > 1)
+      axis = lpt_node_in (node, i)->quant->axis;
+  if (axis < 0 && !lpt_axis_normalize (attrs->shift_axis, y->shape.rank, &axis))
+    axis = 0;
+  for (guint c = 0; c < attrs->shift.n; c++)
+    numbers[c] = attrs->shift.v[c] * y->quant->scale[y->quant->n == 1 ? 0 : c];
+
+  return lpt_onnx_w_by_channel (w, "Add", real, numbers, attrs->shift.n, axis, y->shape.rank);
+}
+
 void
 lpt_onnx_write_binary (LptOnnxWriter *w,
                        LptNode       *node,
@@ -336,14 +359,14 @@ lpt_onnx_write_binary (LptOnnxWriter *w,
     power_of_narrow (w, node);
   else if (has_shift (node))
     {
-      /* Lowered: a real constant in steps of the output */
-      const LptFloats *shift = &LPT_ATTRS (node, LptBinaryAttrs)->shift;
+      const LptQuant *y = node->out[0].quant;
 
-      if (shift->n != 1 || node->out[0].quant == NULL || node->out[0].quant->n != 1)
-        lpt_onnx_w_fail (w, "a constant per channel between the steps of its output");
+      if (y == NULL || (y->n > 1 && LPT_ATTRS (node, LptBinaryAttrs)->shift.n != y->n))
+        lpt_onnx_w_fail (w, "a constant between the steps of an output that has none like it");
       else
-        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, onnx, 2, operand (w, node, 0), operand (w, node, 1)),
-                         lpt_onnx_w_scalar (w, "shift", LPT_DTYPE_F32, shift->v[0] * node->out[0].quant->scale[0]));
+        g_hash_table_insert (w->reals, lpt_node_out (node),
+                             (gpointer) add_shift (w, node, lpt_onnx_w_step (w, onnx, 2, operand (w, node, 0),
+                                                                             operand (w, node, 1))));
     }
   else
     lpt_onnx_w_node (w, onnx, OUT (0), 2, operand (w, node, 0), operand (w, node, 1));

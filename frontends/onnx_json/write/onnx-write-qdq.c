@@ -41,38 +41,36 @@ lpt_onnx_write_dequantize (LptOnnxWriter *w,
                     lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
 }
 
-/* Sums of a product are written as real numbers: those of other scales, without zero points, are as many times as
- * large. */
+/* Sums of a product are written as real numbers: those of other scales are as many times as large, those of other zero
+ * points the steps between these larger. */
 static gboolean
 rescale_sums (LptOnnxWriter *w,
               LptNode       *node)
 {
   LptValue *x = lpt_node_in (node, 0), *y = lpt_node_out (node);
   const LptQuant *a = x->quant, *b = y->quant;
-  g_autofree double *ratio = NULL;
-  LptTensor *factors;
-  LptShape shape = { .rank = x->shape.rank };
+  g_autofree double *ratio = NULL, *shift = NULL;
+  const char *real;
+  gint axis;
   guint n;
 
   if (a == NULL || b == NULL || x->dtype != LPT_DTYPE_I32 || x->producer->data != NULL ||
       g_hash_table_lookup (w->names, x) != NULL || (a->n > 1 && b->n > 1 && a->axis != b->axis))
     return FALSE;
   n = MAX (a->n, b->n);
+  axis = (a->n > 1 ? a : b)->axis;
   ratio = g_new (double, n);
+  shift = g_new (double, n);
   for (guint c = 0; c < n; c++)
     {
       const guint i = a->n > 1 ? c : 0, k = b->n > 1 ? c : 0;
 
-      if (a->zero_point[i] != 0 || b->zero_point[k] != 0)
-        return FALSE;
       ratio[c] = b->scale[k] / a->scale[i];
+      shift[c] = ((double) a->zero_point[i] - b->zero_point[k]) * b->scale[k];
     }
-  for (gint i = 0; i < shape.rank; i++)
-    shape.dims[i] = n > 1 && i == (a->n > 1 ? a : b)->axis ? n : 1;
-  factors = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, ratio, NULL);
-  g_hash_table_insert (w->reals, y,
-                       (gpointer) lpt_onnx_w_step (w, "Mul", 2, lpt_onnx_w_real (w, x),
-                                                   lpt_onnx_w_tensor (w, "ratio", factors)));
+  real = lpt_onnx_w_by_channel (w, "Mul", lpt_onnx_w_real (w, x), ratio, n, axis, x->shape.rank);
+  real = lpt_onnx_w_by_channel (w, "Add", real, shift, n, axis, x->shape.rank);
+  g_hash_table_insert (w->reals, y, (gpointer) real);
 
   return TRUE;
 }

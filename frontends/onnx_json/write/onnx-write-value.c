@@ -137,6 +137,25 @@ dequantize_wide (LptOnnxWriter  *w,
   return output;
 }
 
+const char *
+lpt_onnx_w_by_channel (LptOnnxWriter *w,
+                       const char    *op,
+                       const char    *real,
+                       const double  *numbers,
+                       guint          n,
+                       gint           axis,
+                       gint           rank)
+{
+  LptShape shape = { .rank = n > 1 ? rank : 0 };
+  LptTensor *tensor;
+
+  for (gint i = 0; i < shape.rank; i++)
+    shape.dims[i] = i == axis ? n : 1;
+  tensor = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, numbers, NULL);
+
+  return lpt_onnx_w_step (w, op, 2, real, lpt_onnx_w_tensor (w, "by_channel", tensor));
+}
+
 /* DequantizeLinear of codes */
 static const char *
 dequantize (LptOnnxWriter  *w,

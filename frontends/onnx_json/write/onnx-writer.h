@@ -84,6 +84,9 @@ void        lpt_onnx_w_alias     (LptOnnxWriter *w, LptValue *value, const char 
 /* Under exactly this name; the bytes stay the tensor's. */
 void        lpt_onnx_w_initializer (LptOnnxWriter *w, const char *name, LptTensor *tensor);
 const char *lpt_onnx_w_tensor    (LptOnnxWriter *w, const char *what, LptTensor *tensor);      /* initializer; takes @tensor over */
+/* @op of @real and @n numbers: one for all, or one for each channel along @axis of @rank. */
+const char *lpt_onnx_w_by_channel (LptOnnxWriter *w, const char *op, const char *real, const double *numbers, guint n,
+                                   gint axis, gint rank);
 const char *lpt_onnx_w_i64s      (LptOnnxWriter *w, const char *what, guint n, const gint64 *values);
 const char *lpt_onnx_w_scalar    (LptOnnxWriter *w, const char *what, LptDType dtype, double value);
 /* Scales and zero points of @quant as two initializers; @dtype of the zero points. */
