@@ -260,6 +260,7 @@ add_bias (Raise    *r,
   return real;
 }
 
+/* Along the axis of the scales; where there is one for all elements the node says which. */
 static LptValue *
 add_shift (Raise    *r,
            LptNode  *node,
@@ -274,6 +275,8 @@ add_shift (Raise    *r,
   for (k = 0; k < node->n_in; k++)
     if (lpt_node_in (node, k)->quant != NULL && lpt_node_in (node, k)->quant->n > 1)
       axis = lpt_node_in (node, k)->quant->axis;
+  if (axis < 0)
+    lpt_axis_normalize (LPT_ATTRS (node, LptBinaryAttrs)->shift_axis, real->shape.rank, &axis);
   for (c = 0; c < shift->n; c++)
     values[c] = shift->v[c] * y->scale[y->n == 1 ? 0 : c];
 
