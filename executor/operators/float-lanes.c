@@ -45,7 +45,7 @@ lpt_float_lanes_init (LptFloatLanes *l,
   const gsize inside = end - from, room = PIXELS * MOST_LANES;
   gsize k;
 
-  if (channels > FEW_CHANNELS || inside * channels < 2 * MOST_LANES)
+  if (channels > FEW_CHANNELS || inside * channels < MOST_LANES)
     return;
   l->channels = channels;
   l->from = from;

@@ -1,7 +1,7 @@
 /* test-fast-lanes.c - real depthwise convolutions of few channels, neighbours in lanes: the bytes of plain ops
  *
  * One to five channels (five do not join), lines of one group and of several, borders on either side or none,
- * dilations, what is added and multiplied behind, weights that are not finite.
+ * dilations, what is added and multiplied behind, weights that are not finite; and several planes to one channel.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,6 +39,23 @@ static const Case cases[] =
   { "column-of-taps", "%x = Parameter : f32[1,1,9,80]\n%w = Const {@w} : f32[1,1,5,1]\n"
     CONV ("Convolution", "strides=[1,1], dilations=[1,1], pads_begin=[2,0], pads_end=[2,0]")
     "f32[1,1,9,80]\nResult(%y)\n", 5 },
+  { "planes", "%x = Parameter : f32[2,2,9,80]\n%w = Const {@w} : f32[1,2,7,7]\n%b = Const {0.25} : f32[1,1,1,1]\n"
+    CONV ("Convolution", "strides=[1,1], pads_begin=[3,3], pads_end=[3,3], dilations=[1,1]") "f32[2,1,9,80]\n"
+    "%d = Add(%y, %b) : f32[2,1,9,80]\n%z = Sigmoid(%d) : f32[2,1,9,80]\nResult(%z)\n", 98 },
+  { "many-planes", "%x = Parameter : f32[1,32,6,70]\n%w = Const {@w} : f32[1,32,3,3]\n"
+    "%r = Parameter : f32[1,1,6,70]\n" CONV ("Convolution", SAME_2) "f32[1,1,6,70]\n"
+    "%d = Add(%y, %r) : f32[1,1,6,70]\n%z = Relu(%d) : f32[1,1,6,70]\nResult(%z)\n", 288 },
+  { "planes-apart", "%x = Parameter : f32[1,5,17,96]\n%w = Const {@w} : f32[1,5,3,5]\n"
+    CONV ("Convolution", "strides=[2,1], pads_begin=[3,4], pads_end=[3,0], dilations=[3,2]")
+    "f32[1,1,9,92]\nResult(%y)\n", 75 },
+  { "planes-of-a-line", "%x = Parameter : f32[2,3,300]\n%w = Const {@w} : f32[1,3,9]\n"
+    CONV ("Convolution", "strides=[1], pads_begin=[4], pads_end=[4], dilations=[1]")
+    "f32[2,1,300]\nResult(%y)\n", 27 },
+  { "planes-of-volumes", "%x = Parameter : f32[1,4,3,4,72]\n%w = Const {@w} : f32[1,4,2,2,3]\n"
+    CONV ("Convolution", "strides=[1,1,1], pads_begin=[0,1,1], pads_end=[0,0,1], dilations=[1,1,1]")
+    "f32[1,1,2,4,72]\nResult(%y)\n", 48 },
+  { "short-planes", "%x = Parameter : f32[1,4,12,20]\n%w = Const {@w} : f32[1,4,3,3]\n"
+    CONV ("Convolution", SAME_2) "f32[1,1,12,20]\nResult(%y)\n", 36 },
   { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
 };
