@@ -172,7 +172,7 @@ respond_last (const LptFloatNorm   *n,
             last = MIN (end, n->channels + n->back - MIN (k, n->channels + n->back));
 
       if (first < last)
-        kernel->reduce_columns (LPT_REDUCE_SQUARES, last - first, x + (first + k - n->back),
+        kernel->reduce_columns (LPT_REDUCE_SQUARES, 1, last - first, x + (first + k - n->back), 0,
                                 sums + (first - from));
     }
   kernel->respond (end - from, x + from, sums, n->alpha, n->bias, n->beta, y + from);
@@ -201,8 +201,9 @@ run_lrn (const LptFloatNorm   *n,
 
       for (k = 0; k < cols; k++)
         sums[k] = 0;
-      for (k = c - MIN (c, n->back); k < n->channels && k <= c + n->on; k++)
-        kernel->reduce_columns (LPT_REDUCE_SQUARES, cols, x + k * n->inner + from, sums);
+      k = c - MIN (c, n->back);
+      kernel->reduce_columns (LPT_REDUCE_SQUARES, MIN (n->channels, c + n->on + 1) - k, cols, x + k * n->inner + from,
+                              n->inner, sums);
       kernel->respond (cols, x + c * n->inner + from, sums, n->alpha, n->bias, n->beta,
                        y + image + c * n->inner + from);
     }

@@ -127,12 +127,14 @@ lpt_float_reduction_sums (const LptFloatReduction *r,
                           double                  *sums)
 {
   gsize column = unit % r->pieces * PIECE, cols = r->lines ? 1 : MIN (PIECE, r->length - column), i, c;
+  const gsize rows = r->n_reduced > 0 ? (gsize) r->reduced[r->n_reduced - 1] : 1,
+              apart = r->n_reduced > 0 ? (gsize) r->reduced_strides[r->n_reduced - 1] : 0;
   const double first = lpt_reduction_first (r->op);
 
   *at = offset_of (r->n_kept, r->kept, r->kept_strides, unit / r->pieces) + (gint64) column;
   for (c = 0; c < cols; c++)
     sums[c] = first;
-  for (i = 0; i < r->times; i++)
+  for (i = 0; i < r->times; i += r->lines ? 1 : rows)
     {
       const float *line = x + *at + lpt_float_reduction_line (r, i);
 
@@ -144,7 +146,7 @@ lpt_float_reduction_sums (const LptFloatReduction *r,
           sums[0] = join (r->reduce, sums[0], sum);
         }
       else
-        kernel->reduce_columns (r->reduce, cols, line, sums);
+        kernel->reduce_columns (r->reduce, rows, cols, line, apart, sums);
     }
 
   return cols;

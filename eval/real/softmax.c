@@ -46,8 +46,7 @@ lpt_log_softmax_columns (const LptFloatKernel *floats,
 
   for (c = 0; c < columns; c++)
     max[c] = -INFINITY;
-  for (i = 0; i < n; i++)
-    floats->reduce_columns (LPT_REDUCE_MAXIMUM, columns, x + i * ld, max);
+  floats->reduce_columns (LPT_REDUCE_MAXIMUM, n, columns, x, ld, max);
   for (c = 0; c < columns; c++)
     single[c] = (float) max[c];
   for (i = 0; i < n; i++)
@@ -56,7 +55,7 @@ lpt_log_softmax_columns (const LptFloatKernel *floats,
 
       floats->binary (LPT_BINARY_SUBTRACT, columns, x + i * ld, 1, single, 1, row);
       floats->map (LPT_MAP_EXP, columns, row, row);
-      floats->reduce_columns (LPT_REDUCE_SUM, columns, row, sum);
+      floats->reduce_columns (LPT_REDUCE_SUM, 1, columns, row, 0, sum);
     }
   for (c = 0; c < columns; c++)
     sum[c] = -log (sum[c]);

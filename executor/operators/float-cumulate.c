@@ -84,7 +84,7 @@ cumulate_block (const Cumulate *p,
 
       for (c = 0; c < n && p->exclusive; c++)
         row[c] = (float) sums[c];
-      p->floats->reduce_columns (LPT_REDUCE_SUM, n, in + at, sums);
+      p->floats->reduce_columns (LPT_REDUCE_SUM, 1, n, in + at, 0, sums);
       for (c = 0; c < n; c++)
         out[at + c] = p->exclusive ? row[c] : (float) sums[c];
     }

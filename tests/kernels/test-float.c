@@ -44,10 +44,8 @@ run_reductions (const LptFloatKernel *row, const LptFloatKernel *scalar, size_t 
       for (size_t j = 0; j < cols; j++)
         want[j] = got[j] = in[j];
       for (size_t i = 1; i < rows; i++)
-        {
-          scalar->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, want);
-          row->reduce_columns ((LptFloatReduce) r, cols, in + i * cols, got);
-        }
+        scalar->reduce_columns ((LptFloatReduce) r, 1, cols, in + i * cols, 0, want);
+      row->reduce_columns ((LptFloatReduce) r, rows - 1, cols, in + cols, cols, got);
       ok = ok && memcmp (want, got, cols * sizeof *want) == 0;
     }
   if (!ok)

@@ -153,31 +153,6 @@ LPT_FN (lpt_float_softmax_columns) (size_t n, size_t cols, const float *in, size
     softmax_lanes (n, cols - c, in + c, ld, out + c);
 }
 
-void
-LPT_FN (lpt_float_reduce_columns) (LptFloatReduce reduce, size_t cols, const float *in, double *sums)
-{
-  switch (reduce)
-    {
-#define REDUCE(name, expression)                                                                             \
-    case name:                                                                                               \
-      for (size_t c = 0; c < cols; c++)                                                                      \
-        {                                                                                                    \
-          double x = in[c], sum = sums[c];                                                                   \
-                                                                                                             \
-          sums[c] = expression;                                                                              \
-        }                                                                                                    \
-      break;
-    REDUCE (LPT_REDUCE_SUM, sum + x)
-    REDUCE (LPT_REDUCE_MAGNITUDES, sum + fabs (x))
-    REDUCE (LPT_REDUCE_SQUARES, sum + x * x)
-    REDUCE (LPT_REDUCE_PRODUCT, sum * x)
-    REDUCE (LPT_REDUCE_MAXIMUM, x > sum ? x : sum)
-    default:
-    REDUCE (LPT_REDUCE_MINIMUM, x < sum ? x : sum)
-#undef REDUCE
-    }
-}
-
 INLINE void
 sum_step (const float *in, size_t left, D sum[2 * PARTS])
 {
@@ -203,6 +178,66 @@ reduce_step (LptFloatReduce reduce, const float *in, size_t left, D sum[2 * PART
         sum[q] += (D) ((L) x & INT64_MAX);
       else
         sum[q] += reduce == LPT_REDUCE_SQUARES ? x * x : x;
+    }
+}
+
+/* The same of columns, each in a lane of its own; the extremes pass over a NaN. */
+INLINE void
+column_step (LptFloatReduce reduce, const float *in, size_t left, D sum[2 * PARTS])
+{
+  if (reduce != LPT_REDUCE_MAXIMUM && reduce != LPT_REDUCE_MINIMUM)
+    reduce_step (reduce, in, left, sum);
+  else
+    FOR_HALVES (q)
+      {
+        D x = load_wide (in + q * HALF, part_size (left, q, HALF), 0.0);
+        L taken = reduce == LPT_REDUCE_MAXIMUM ? (L) (x > sum[q]) : (L) (x < sum[q]);
+
+        sum[q] = (D) (((L) x & taken) | ((L) sum[q] & ~taken));
+      }
+}
+
+/* Sixteen columns at most. */
+INLINE void
+reduce_block (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums)
+{
+  double lanes[16] = { 0 };
+  D sum[2 * PARTS];
+
+  memcpy (lanes, sums, cols * sizeof *sums);
+  memcpy (sum, lanes, sizeof lanes);
+  for (size_t i = 0; i < rows; i++, in += ld)
+    column_step (reduce, in, cols, sum);
+  memcpy (lanes, sum, sizeof lanes);
+  memcpy (sums, lanes, cols * sizeof *sums);
+}
+
+INLINE void
+reduce_blocks (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums)
+{
+  size_t c = 0;
+
+  for (; c + 16 <= cols; c += 16)
+    reduce_block (reduce, rows, 16, in + c, ld, sums + c);
+  if (c < cols)
+    reduce_block (reduce, rows, cols - c, in + c, ld, sums + c);
+}
+
+void
+LPT_FN (lpt_float_reduce_columns) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld,
+                                   double *sums)
+{
+  switch (reduce)
+    {
+#define BLOCKS(name) case name: reduce_blocks (name, rows, cols, in, ld, sums); break;
+    BLOCKS (LPT_REDUCE_SUM)
+    BLOCKS (LPT_REDUCE_MAGNITUDES)
+    BLOCKS (LPT_REDUCE_SQUARES)
+    BLOCKS (LPT_REDUCE_PRODUCT)
+    BLOCKS (LPT_REDUCE_MAXIMUM)
+    default:
+    BLOCKS (LPT_REDUCE_MINIMUM)
+#undef BLOCKS
     }
 }
 

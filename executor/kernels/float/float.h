@@ -112,8 +112,9 @@ typedef struct {
   void      (*softmax)   (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo);
   /* The same per column of n rows, which are ld apart in both: sums from the first row to the last. */
   void      (*softmax_columns) (size_t n, size_t cols, const float *in, size_t ld, float *out);
-  /* sums[c] = what `reduce` makes of sums[c] and in[c]. */
-  void      (*reduce_columns) (LptFloatReduce reduce, size_t cols, const float *in, double *sums);
+  /* sums[c] = what `reduce` makes of sums[c] and of each row's in[c], row by row. */
+  void      (*reduce_columns) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld,
+                               double *sums);
   /* sums[i] = what `reduce` makes of row i, in sixteen lanes that are joined then. */
   void      (*reduce_lines) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums);
   /* out = (x - mean) / sqrt (var + eps), per row, in double and rounded once. eps_outside divides by sqrt (var) + eps;
@@ -145,7 +146,8 @@ typedef struct {
 #define LPT_FLOAT_KERNEL(needs, isa)                                                                         \
   void lpt_float_softmax__##isa (size_t rows, size_t cols, const float *in, size_t ldi, float *out, size_t ldo); \
   void lpt_float_softmax_columns__##isa (size_t n, size_t cols, const float *in, size_t ld, float *out);     \
-  void lpt_float_reduce_columns__##isa (LptFloatReduce reduce, size_t cols, const float *in, double *sums);  \
+  void lpt_float_reduce_columns__##isa (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld,   \
+                                        double *sums);                                                       \
   void lpt_float_reduce_lines__##isa (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums); \
   void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, \
                                    bool variance, float *out, size_t ldo);                                   \
