@@ -125,12 +125,42 @@ test_axes (void)
   g_rand_free (draws);
 }
 
+/* Behind a convolution, whose result lies channels last. */
+static void
+test_channels_last (void)
+{
+  guint i, axis, keep;
+
+  for (i = 0; i < G_N_ELEMENTS (ops); i++)
+    for (axis = 0; axis < 4; axis++)
+      for (keep = 0; keep < 2; keep++)
+        {
+          const gint dims[] = { 2, 24, 5, 7 };
+          g_autoptr (GString) text = g_string_new ("%x = Parameter : f32[2,8,5,7]\n%w = Const {");
+          g_autoptr (GString) y = g_string_new (NULL);
+          guint d, k;
+
+          for (k = 0; k < 24 * 8; k++)
+            g_string_append_printf (text, "%s%g", k > 0 ? "," : "", (k * 37 % 64) / 32.0 - 1);
+          for (d = 0; d < 4; d++)
+            if (d != axis || keep)
+              g_string_append_printf (y, "%s%d", y->len > 0 ? "," : "", d == axis ? 1 : dims[d]);
+          g_string_append_printf (
+              text, "} : f32[24,8,1,1]\n%%c = Convolution(%%x, %%w) {strides=[1,1], dilations=[1,1], "
+                    "pads_begin=[0,0], pads_end=[0,0]} : f32[2,24,5,7]\n%%a = Const {%u} : i64[1]\n"
+                    "%%y = Reduce%s(%%c, %%a) {keep_dims=%s} : f32[%s]\nResult(%%y)\n",
+              axis, ops[i], keep ? "true" : "false", y->str);
+          fast_case_compare_text (text->str, -2, 2);
+        }
+}
+
 int
 main (int   argc,
       char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-reduce/axes", test_axes);
+  g_test_add_func ("/fast-reduce/channels-last", test_channels_last);
 
   return g_test_run ();
 }
