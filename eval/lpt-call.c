@@ -428,7 +428,7 @@ lpt_call_element (LptCall *call,
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "input %u is empty", i);
       return FALSE;
     }
-  if (lpt_array_takes_codes (out, in) && lpt_quant_equal (in->quant, out->quant))
+  if (lpt_array_keeps_codes (out, in))
     {
       memcpy (to, in->data, lpt_storage_size (out->dtype));
       return TRUE;
@@ -539,8 +539,7 @@ run_row (LptCall         *call,
     return FALSE;
   quantised = has_quant (call->in, call->n_in) || has_quant (call->out, call->n_out);
   if (quantised && (row->flags & LPT_EXEC_CODES) && call->n_in > 0 &&
-      lpt_array_takes_codes (&call->out[0], &call->in[0]) &&
-      lpt_quant_equal (call->in[0].quant, call->out[0].quant))
+      lpt_array_keeps_codes (&call->out[0], &call->in[0]))
     return run_on_codes (call, row, error);
 
   ok = row->run (call, error);

@@ -143,6 +143,13 @@ lpt_array_takes_codes (const LptArray *out, const LptArray *in)
          (out->quant == NULL || lpt_dtype_bits (in->declared) <= lpt_dtype_bits (out->declared));
 }
 
+/* And the same number? */
+static inline gboolean
+lpt_array_keeps_codes (const LptArray *out, const LptArray *in)
+{
+  return lpt_array_takes_codes (out, in) && lpt_quant_equal (in->quant, out->quant);
+}
+
 /* --- inside an op --- */
 
 static inline gboolean

@@ -204,8 +204,7 @@ lpt_copy_form_is_codes (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
   return in != NULL && lpt_program_is_codes (in) && lpt_program_is_codes (out) &&
-         lpt_array_takes_codes (&out->array, &in->array) && lpt_quant_equal (in->array.quant, out->array.quant) &&
-         has_elements (in) && has_elements (out);
+         lpt_array_keeps_codes (&out->array, &in->array) && has_elements (in) && has_elements (out);
 }
 
 gboolean
@@ -230,8 +229,8 @@ gboolean
 lpt_copy_form_is_typed (const LptProgramValue *in,
                    const LptProgramValue *out)
 {
-  return in != NULL && lpt_array_takes_codes (&out->array, &in->array) && in->array.dtype != LPT_DTYPE_STRING &&
-         lpt_quant_equal (in->array.quant, out->array.quant) && has_elements (in) && has_elements (out);
+  return in != NULL && lpt_array_keeps_codes (&out->array, &in->array) && in->array.dtype != LPT_DTYPE_STRING &&
+         has_elements (in) && has_elements (out);
 }
 
 LptValueLayout

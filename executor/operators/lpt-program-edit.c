@@ -314,8 +314,7 @@ lpt_program_renames (const LptProgramOp *op,
   y = &op->out[0]->array;
 
   return x->dtype == y->dtype && lpt_shape_is_static (&x->shape) && lpt_shape_is_static (&y->shape) &&
-         (op->node->op == LPT_OP_REINTERPRET ||
-          (lpt_array_takes_codes (y, x) && lpt_quant_equal (x->quant, y->quant))) &&
+         (op->node->op == LPT_OP_REINTERPRET || lpt_array_keeps_codes (y, x)) &&
          lpt_program_layout (op->out[0], layout) == layout &&
          (layout < LPT_LAYOUT_CODES_LAST || lpt_shape_equal (&x->shape, &y->shape));
 }

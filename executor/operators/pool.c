@@ -160,7 +160,7 @@ has_one_quant (const LptProgramOp *op)
 {
   const LptArray *x = &op->in[0]->array, *y = &op->out[0]->array;
 
-  return lpt_array_takes_codes (y, x) && lpt_quant_equal (x->quant, y->quant);
+  return lpt_array_keeps_codes (y, x);
 }
 
 static Pool *

@@ -157,8 +157,7 @@ lpt_prepare_reduce_lines (LptProgram   *program,
     return lpt_refuse (op, lpt_remark_of_codes (in, out));
   if (in->kind == LPT_STORAGE_CONST || lpt_program_count (in) == 0)
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (!adds && (!lpt_array_takes_codes (&out->array, &in->array) ||
-                !lpt_quant_equal (in->array.quant, out->array.quant)))
+  if (!adds && !lpt_array_keeps_codes (&out->array, &in->array))
     return lpt_refuse (op, LPT_REMARK_QUANTIZATION);
   if (are_channels (in, set))
     {
