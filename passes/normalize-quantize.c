@@ -22,6 +22,7 @@
  * and what writes codes of numbers, in such files, writes numbers:
  *
  *     op (x), whose output is codes  =>  Quantize (op (x))
+ *     sums and products of codes and real numbers, written as codes  =>  the same, of the numbers
  *
  * Integer ops of the file (QLinearConv, MatMulInteger, ...) stay as they are, with the Quantize and Reinterpret that
  * they read; a Dequantize and Quantize in front of them that give the codes back go.
@@ -436,7 +437,7 @@ quantize_results (LptCodes *nz,
       g_autoptr (LptQuant) quant = value != NULL ? lpt_quant_ref (value->quant) : NULL;
       const LptDType dtype = value != NULL ? value->dtype : LPT_DTYPE_UNDEFINED;
 
-      if (quant == NULL || lpt_node_keeps_codes (node) ||
+      if (quant == NULL || (lpt_node_keeps_codes (node) && !lpt_codes_meet_numbers (node)) ||
           ((node->flags & LPT_NODE_RELAXED) == 0 && !computes_reals (node)))
         continue;
       lpt_value_set_quant (value, NULL);
@@ -550,9 +551,10 @@ normalize_graph (LptRewriter  *rw,
   g_autoptr (GHashTable) bares = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) order = NULL;
   LptCodes nz = { rw, fakes, bares };
-  gboolean left = lpt_graph_has_integer_ops (graph);
+  gboolean left;
 
   quantize_results (&nz, graph);
+  left = lpt_graph_has_integer_ops (graph);
   order = lpt_graph_order (graph, error);
   if (order == NULL || !normalize_bodies (rw, graph, order, error))
     return FALSE;

@@ -63,6 +63,20 @@ lpt_codes_have_levels (LptDType dtype)
   return lpt_dtype_is_integer (dtype) && lpt_dtype_bits (dtype) <= 16;
 }
 
+gboolean
+lpt_codes_meet_numbers (const LptNode *node)
+{
+  gboolean real = FALSE;
+
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *value = node->in[i].value;
+
+      real |= value != NULL && value->quant == NULL && lpt_dtype_is_real (value->dtype);
+    }
+  return real && (node->info->flags & (LPT_OP_F_TERM | LPT_OP_F_FACTOR)) != 0;
+}
+
 /* --- pieces -------------------------------------------------------------------- */
 
 /* FakeQuantize of what @quantize reads; @out NULL = its codes. In f32, whatever the data: an interval in half

@@ -17,6 +17,8 @@ typedef struct
 
 /* Has FakeQuantize levels for integers of this type? */
 gboolean  lpt_codes_have_levels   (LptDType dtype);
+/* Does @node compute with codes and with real numbers beside them? No arithmetic on integers does. */
+gboolean  lpt_codes_meet_numbers  (const LptNode *node);
 /* @value in another type. */
 LptValue *lpt_codes_convert       (LptCodes *nz, LptValue *value, LptDType dtype, const char *name);
 /* FakeQuantize of what @quantize reads; @out NULL = its codes. */
