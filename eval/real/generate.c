@@ -147,6 +147,41 @@ lpt_run_eye (LptCall *call,
   return TRUE;
 }
 
+/* Does boundary @i lie below @x? */
+static gboolean
+is_below (const float *bounds,
+          gint64       i,
+          float        x,
+          gboolean     right)
+{
+  return right ? bounds[i] < x : bounds[i] <= x;
+}
+
+/* How many of @n boundaries are below @x. Those that rise are halved, others, or with NaN among them, are counted. */
+static gint64
+count_below (const float *bounds,
+             gint64       n,
+             float        x,
+             gboolean     right,
+             gboolean     rise)
+{
+  gint64 low = 0, high = n, count = 0;
+
+  while (rise && low < high)
+    {
+      const gint64 middle = low + (high - low) / 2;
+
+      if (is_below (bounds, middle, x, right))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  for (gint64 i = 0; i < n && !rise; i++)
+    count += is_below (bounds, i, x, right);
+
+  return rise ? low : count;
+}
+
 /* Number of boundaries below x; with_right_bound: a value on a boundary belongs to the bucket that ends there. */
 gboolean
 lpt_run_bucketize (LptCall *call,
@@ -156,24 +191,14 @@ lpt_run_bucketize (LptCall *call,
   const float *x = lpt_call_f32 (call, 0, error), *bounds = x != NULL ? lpt_call_f32 (call, 1, error) : NULL;
   gint64 *y = bounds != NULL ? lpt_call_out_i64 (call, 0, error) : NULL;
   gint64 i, count = lpt_array_count (&call->in[0]), n = lpt_array_count (&call->in[1]);
+  gboolean rise = TRUE;
 
   if (y == NULL)
     return FALSE;
+  for (i = 1; i < n; i++)
+    rise = rise && bounds[i - 1] <= bounds[i];
   for (i = 0; i < count; i++)
-    {
-      gint64 low = 0, high = n;
-
-      while (low < high)
-        {
-          gint64 middle = low + (high - low) / 2;
-
-          if (right ? bounds[middle] < x[i] : bounds[middle] <= x[i])
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      y[i] = low;
-    }
+    y[i] = count_below (bounds, n, x[i], right, rise);
 
   return TRUE;
 }

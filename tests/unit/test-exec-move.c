@@ -128,6 +128,11 @@ static const ExecCase cases[] =
     "%v = Const {1, 2, 9} : f32[3]\n%k = Const {1, 2} : f32[2]\n%u = Bucketize(%v, %k) : i64[3]\n"
     "%w = Bucketize(%v, %k) {with_right_bound=false} : i64[3]\nResult(%r)\nResult(%h)\nResult(%y)\nResult(%u)\nResult(%w)\n",
     "5, 3, 1; -1, -1, 1, 1, -1, -1; 0, 1, 0, 0, 0, 1, 0, 0, 0; 0, 1, 2; 1, 2, 2" },
+  { "bucketize-any-order",         /* how many bounds are below, whatever their order; none is below NaN */
+    "%v = Const {-2, 0, 2, nan} : f32[4]\n%k = Const {1, 0, -1} : f32[3]\n%u = Bucketize(%v, %k) : i64[4]\n"
+    "%w = Bucketize(%v, %k) {with_right_bound=false} : i64[4]\n%n = Const {-1, nan, 1} : f32[3]\n"
+    "%x = Bucketize(%v, %n) : i64[4]\nResult(%u)\nResult(%w)\nResult(%x)\n",
+    "0, 1, 3, 0; 0, 2, 3, 0; 0, 1, 2, 0" },
 
   /* --- sampling --- */
   { "interpolate-nearest",         /* centres at -0.25, 0.25, 0.75, 1.25; at 0.5, 2.5 the modes differ */
