@@ -17,6 +17,7 @@ static const struct { guint32 flag; const char *name; } trait_names[] = {
   { LPT_OP_F_BITS, "bits" }, { LPT_OP_F_TERM, "term" }, { LPT_OP_F_FACTOR, "factor" }, { LPT_OP_F_DIVISOR, "divisor" },
   { LPT_OP_F_QUANTIZES, "quantizes" }, { LPT_OP_F_STRINGS, "strings" }, { LPT_OP_F_HOMOGENEOUS, "homogeneous" },
   { LPT_OP_F_SPATIAL, "spatial" }, { LPT_OP_F_STANDARDIZES, "standardizes" }, { LPT_OP_F_WHOLE, "whole" },
+  { LPT_OP_F_UNSIGNED, "unsigned" },
 };
 
 static const struct { guint8 flag; const char *name; } openvino_names[] = {

@@ -66,6 +66,7 @@ typedef enum
   LPT_OP_F_SPATIAL     = 1 << 27,  /* moves or joins elements along the spatial axes */
   LPT_OP_F_STANDARDIZES = 1 << 28, /* subtracts a mean of its input and divides by the deviation from it */
   LPT_OP_F_WHOLE       = 1 << 29,  /* gives whole numbers: beside its input by less than one, or within -1 .. 1 */
+  LPT_OP_F_UNSIGNED    = 1 << 30,  /* gives no number below 0 */
 } LptOpFlags;
 
 /* With one operand constant an affine map of the other. */

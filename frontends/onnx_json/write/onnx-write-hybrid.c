@@ -1,12 +1,14 @@
 /* onnx-write-hybrid.c - LinearAttention as com.microsoft has it: heads side by side, logarithms of the factors
  *
- * Heads must be known. exp (log (decay)) is within 1e-7 of the factor.
+ * Heads must be known, and that no factor is below 0: those have no logarithm. exp (log (decay)) is within 1e-7 of it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 #include "ir/lpt-linear.h"
+
+#define MAX_STEPS 8         /* ops between a factor and what says that it is not below 0 */
 
 /* Input @i [B, T, heads, n] as [B, T, heads * n]; @x: its name where that is another, of @heads. */
 static const char *
@@ -31,6 +33,59 @@ flat (LptOnnxWriter *w,
   return lpt_onnx_w_reshaped (w, x != NULL ? x : IN (i), 3, dims);
 }
 
+static gboolean
+are_codes_unsigned (LptDType        dtype,
+                    const LptQuant *quant)
+{
+  for (guint c = 0; quant != NULL && c < quant->n; c++)
+    if (lpt_dtype_min (dtype) < quant->zero_point[c])
+      return FALSE;
+
+  return quant != NULL;
+}
+
+static gboolean
+is_constant_unsigned (const LptTensor *tensor)
+{
+  for (gint64 i = 0; i < lpt_tensor_count (tensor); i++)
+    if (!(lpt_tensor_get_f64 (tensor, i) >= 0))
+      return FALSE;
+
+  return TRUE;
+}
+
+/* Is no number of @value below 0, by what makes it, at most @depth ops away? */
+static gboolean
+is_unsigned (const LptValue *value,
+             guint           depth)
+{
+  const LptNode *node = value->producer;
+
+  if (node->data != NULL && value->quant == NULL)
+    return is_constant_unsigned (node->data);
+  if (value->quant != NULL || depth == 0)
+    return are_codes_unsigned (value->dtype, value->quant);
+  if ((node->info->flags & LPT_OP_F_UNSIGNED) != 0)
+    return TRUE;
+  if (node->op == LPT_OP_FAKE_QUANTIZE)
+    return is_unsigned (node->in[3].value, depth - 1) && is_unsigned (node->in[4].value, depth - 1);
+  if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0)
+    return is_unsigned (node->in[0].value, depth - 1);
+  if (node->op == LPT_OP_CLAMP)
+    return LPT_ATTRS (node, LptClampAttrs)->min >= 0;
+  if ((node->info->flags & LPT_OP_F_PRESERVES) == 0 || (node->info->flags & LPT_OP_F_COMPUTE) != 0)
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    {
+      const LptValue *x = node->in[i].value;
+
+      if (x != NULL && x->dtype == value->dtype && !is_unsigned (x, depth - 1))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
 /* log (decay), for each of @heads */
 static const char *
 decays (LptOnnxWriter *w,
@@ -46,6 +101,11 @@ decays (LptOnnxWriter *w,
   if (decay->shape.rank != 4 || decay->shape.dims[2] < 0 || decay->shape.dims[3] < 0)
     {
       lpt_onnx_w_fail (w, "factors whose number is not known");
+      return "";
+    }
+  if (!is_unsigned (decay, MAX_STEPS))
+    {
+      lpt_onnx_w_fail (w, "factors that may be below 0");
       return "";
     }
   x = lpt_onnx_w_step (w, "Log", 1, IN (LPT_LINEAR_DECAY));
