@@ -6,7 +6,10 @@
  * its ends are quantized to the ends: every integer comes out as it went in. Real types: the input interval equals the
  * output interval, and x stands on that lattice already, since it comes from a FakeQuantize of the same intervals and
  * levels; or from several that a Concat joins, or through other moves of its elements, where one interval holds for all
- * of them. So QuantizeLinear and DequantizeLinear behind Reshape, Transpose, Split do nothing. Exact.
+ * of them. So QuantizeLinear and DequantizeLinear behind Reshape, Transpose, Split do nothing.
+ *
+ * Exact in real numbers. In single precision the highest level is low + (high - low), which may lie some last bits
+ * above high, and is high to a second FakeQuantize. All others come out as they went in.
  *
  * Refused when
  *   - the element types differ, or an interval is not constant;
@@ -130,5 +133,5 @@ const LptPass lpt_pass_eliminate_fake_quantize = {
   .stage     = LPT_STAGE_CLEANUP,
   .roots     = LPT_ROOTS (LPT_OP_FAKE_QUANTIZE),
   .rewrite   = rewrite,
-  .exactness = LPT_EXACT,
+  .exactness = LPT_EXACT_REAL,
 };
