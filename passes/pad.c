@@ -26,6 +26,7 @@
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-same-code.h"
 
 typedef struct
 {
@@ -179,9 +180,6 @@ new_constant (LptNode          *node,
   return g_steal_pointer (&value);
 }
 
-/* A zero point that was computed from an interval in float32 is whole to this. */
-#define WHOLE 0x1p-14
-
 /* The code that stands for @fill, where the data has one scale and zero point and one of its type does. */
 static gboolean
 code_of (const LptDequant *dq,
@@ -198,7 +196,7 @@ code_of (const LptDequant *dq,
   s = scale != NULL ? lpt_tensor_get_f64 (scale, 0) : 1;
   q = rint (fill / s + z);
   if (!(q >= lpt_dtype_min (dq->data->dtype) && q <= lpt_dtype_max (dq->data->dtype)) ||
-      !(fabs (q - z - fill / s) <= WHOLE))
+      !lpt_same_code (fill / s + z, q, dq->data->dtype))
     return FALSE;
   *code = q;
 

@@ -7,7 +7,8 @@
  * weights. s is the greatest step that fits: the largest magnitude by 1, 2, 3, ... L and H are -127 and 127, or -128
  * and 127, or else 255 steps apart with 0 among them.
  *
- * Rounds: a weight counts as a multiple when it is one to 2^-10 of a step, since scales are stored in single precision.
+ * Rounds: a weight counts as a multiple when it is one but for what single precision leaves of it, 2^-22 of the span of
+ * the codes (lpt_same_code()): what is more adds up where weights of both signs cancel out.
  *
  * Left alone are weights on no grid, channels of fewer than four weights, which nearly always are on one, and
  * operations that a restriction keeps real.
@@ -24,8 +25,8 @@
 #include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
+#include "passes/support/lpt-same-code.h"
 
-#define NEAR (1.0 / 1024)
 #define FEWEST 4
 #define SPAN 255.0
 
@@ -46,7 +47,7 @@ is_grid (const double *values,
     {
       const double code = values[i] / step, whole = rint (code);
 
-      if (!(fabs (code - whole) <= NEAR))
+      if (!lpt_same_code (code, whole, LPT_DTYPE_I8))
         return FALSE;
       grid->low = MIN (grid->low, whole);
       grid->high = MAX (grid->high, whole);

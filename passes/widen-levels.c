@@ -30,8 +30,12 @@
 
 #define WIDE 256
 
-/* A zero that is nearer to a level than this, in steps, is meant to be one: ends are stored in single precision. */
+/* A zero that is nearer to a level than this, in steps, is meant to be one: which levels go on below is chosen by it,
+ * and where they lie by the interval itself. */
 #define NEAR 1e-3
+
+/* Of a step, by which an end may be rounded: 2^-22 of all levels turns no code but at a tie. */
+#define ROUNDED (WIDE / 4194304.0)
 
 /* What makes the codes: @below levels more at the lower end; @parts of a step as new step. */
 typedef struct { double below, parts; } Extension;
@@ -104,7 +108,7 @@ end_of (LptNode                  *fq,
     values[i] = low[i] + part * ((double) high[i] - low[i]);
   ends = lpt_tensor_from_f64 (lpt_node_in (fq, input)->dtype, shape, values, NULL);
   for (guint i = 0; ends != NULL && i < n; i++)
-    if (!(fabs (lpt_tensor_get_f64 (ends, i) - values[i]) <= NEAR * ((double) high[i] - low[i]) / last))
+    if (!(fabs (lpt_tensor_get_f64 (ends, i) - values[i]) <= ROUNDED * ((double) high[i] - low[i]) / last))
       g_clear_pointer (&ends, lpt_tensor_unref);
 
   return ends;

@@ -8,6 +8,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Bounds of the codes that a form with a clamp can reach, for channel @c. */
 static void
@@ -88,7 +89,7 @@ requantize (LptLower       *lw,
   if (source == NULL)
     return NULL;
   for (c = 0; c < codes->n; c++)
-    if (!lpt_lower_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
+    if (!lpt_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
       return NULL;
   if (form->q->dtype == codes->dtype && lpt_lower_same_quant (quant, source))
     return lpt_lower_with_quant (lw, form->q, quant);
@@ -147,7 +148,7 @@ lpt_lower_quantize (LptLower       *lw,
       double fraction = codes->offset[c] - quant->zero_point[c];
 
       rest[c] = fraction * codes->step[c];
-      if (lpt_lower_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
+      if (lpt_same_code (codes->offset[c], quant->zero_point[c], codes->dtype))
         rest[c] = 0;
       any |= rest[c] != 0;
     }

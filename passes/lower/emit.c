@@ -9,10 +9,11 @@
 
 #include "passes/lower/lower.h"
 #include "passes/support/lpt-restricted.h"
+#include "passes/support/lpt-same-code.h"
 
-/* Scales that differ by less are the same number rounded to float32 elsewhere. */
+/* Scales that differ by less are the same number rounded to float32 elsewhere: at most sixteen times, which moves the
+ * farthest of 8-bit codes by a part of 4000 of a step. */
 #define SAME_SCALE 1e-6
-#define SAME_CODE  1e-3
 
 static gboolean
 is_restricted (LptLower *lw,
@@ -230,16 +231,6 @@ lpt_form_zero (const LptForm *form,
   return fabs (fabs (zero - of_codes) - 0.5) <= LPT_SAME_TIE ? of_codes : nearest_zero (zero, 0);
 }
 
-gboolean
-lpt_lower_same_code (double   x,
-                     double   whole,
-                     LptDType dtype)
-{
-  const double far = fmax (lpt_dtype_max (dtype) - lpt_dtype_min (dtype), fabs (whole));
-
-  return fabs (x - whole) <= fmin (far / (1 << 22), SAME_CODE);
-}
-
 LptQuant *
 lpt_form_quant (const LptForm *form,
                 LptDType       dtype,
@@ -252,7 +243,7 @@ lpt_form_quant (const LptForm *form,
     {
       double z = -form->b[c] / form->a[c];
       double nearest = CLAMP (lpt_form_zero (form, c), lpt_dtype_min (dtype), lpt_dtype_max (dtype));
-      gboolean exact = lpt_lower_same_code (z, nearest, dtype);
+      gboolean exact = lpt_same_code (z, nearest, dtype);
 
       if (!(form->a[c] > 0) || !isfinite (form->a[c]) || !isfinite (z) || (rest == NULL && !exact))
         return NULL;

@@ -7,6 +7,7 @@
 
 #include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 static LptForm *
 form_new (gint          axis,
@@ -256,7 +257,7 @@ is_code (const LptForm *form,
   const double code = (bound - lpt_form_b (form, c)) / lpt_form_a (form, c);
 
   return code <= lpt_dtype_min (dtype) || code >= lpt_dtype_max (dtype) ||
-         lpt_lower_same_code (code, rint (code), dtype);
+         lpt_same_code (code, rint (code), dtype);
 }
 
 gboolean

@@ -150,11 +150,7 @@ LptQuant *lpt_form_quant      (const LptForm *form, LptDType dtype, double *rest
 LptValue *lpt_lower_seen_as   (LptValue *value);
 /* @value read with @quant: itself, what it is a Reinterpret of, or behind a Reinterpret. */
 LptValue *lpt_lower_with_quant (LptLower *lw, LptValue *value, LptQuant *quant);
-/* Is code @x of @dtype the integer @whole but for what single precision leaves of the numbers that it was made of, 2^-22
- * of the distance between the farthest codes? Such a fraction of a step turns no code, nor sums of thousands of them,
- * but at a tie; a larger one may. With 16 bits no more than a thousandth of a step counts as that. */
-gboolean  lpt_lower_same_code (double x, double whole, LptDType dtype);
-/* One that lies between two of them, but for what float32 rounds. */
+/* A zero point that lies between two codes, but for what float32 rounds. */
 #define LPT_SAME_TIE 1e-4
 /* The zero point nearest to that of channel @c of @form. Of two that are as near the one that its codes have, else the
  * even one. */

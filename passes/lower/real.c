@@ -8,9 +8,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "passes/lower/lower.h"
-
-/* Of a step of sums, which a bias is off by that had whole ones before it was single precision. */
-#define SAME_SUM 1e-3
+#include "passes/support/lpt-same-code.h"
 
 LptValue *
 lpt_lower_emit_convert (LptLower *lw,
@@ -156,9 +154,11 @@ lpt_lower_raw (LptLower *lw,
     }
   for (c = 0; c < raw->n; c++)
     {
-      raw->b[c] -= raw->a[c] * op->bias[op->n_bias == 1 || form->n == 1 ? 0 : c];
-      if (fabs (raw->b[c]) <= fabs (raw->a[c]) * SAME_SUM)
-        raw->b[c] = 0;      /* float32 noise of a bias of whole steps */
+      const double steps = op->bias[op->n_bias == 1 || form->n == 1 ? 0 : c];
+
+      raw->b[c] -= raw->a[c] * steps;
+      if (lpt_is_rest_of_sum (raw->b[c] / raw->a[c], steps))
+        raw->b[c] = 0;
     }
 
   return raw;

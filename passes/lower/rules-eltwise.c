@@ -19,6 +19,7 @@
 #include "eval/requant/lpt-requant-modes.h"
 #include "passes/core/lpt-rewriter.h"
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 #define NO_SHIFT 1e-6
 
@@ -407,8 +408,18 @@ keeps_constants (const LptNode *node)
   return TRUE;
 }
 
+/* By how much of a step may the offset of a mean be off, whose codes go on by @step of the result's? So little that
+ * hardly a mean is nearer to the middle of two codes, but where such middles come again and again. */
+static double
+may_be_off (double step)
+{
+  const double grid = step * 256;
+
+  return fabs (grid - round (grid)) < NO_SHIFT * 256 ? 0 : NO_SHIFT * 1000;
+}
+
 /* A mean of codes with an offset that is no integer: reading the input's codes from another zero point moves the offset
- * by whole numbers of input steps. Finds a zero point for which it is an integer. */
+ * by whole numbers of input steps. Finds the zero point for which it is nearest to one. */
 static gboolean
 move_zero_point (const LptForm  *form,
                  const LptForm  *x,
@@ -417,20 +428,24 @@ move_zero_point (const LptForm  *form,
                  double         *offset)
 {
   LptDType dtype = x->q != NULL ? x->q->dtype : LPT_DTYPE_UNDEFINED;
-  double step, old;
+  double step, old, least = INFINITY;
 
   if (x->q == NULL || x->n > 1 || form->n > 1 || codes->n > 1 || !(x->a[0] > 0) || !keeps_constants (form->op->node))
     return FALSE;
   step = form->a[0] * x->a[0] / codes->step[0];
   old = -x->b[0] / x->a[0];
-  for (*zero = lpt_dtype_min (dtype); *zero <= lpt_dtype_max (dtype); *zero += 1)
+  for (double z = lpt_dtype_min (dtype); z <= lpt_dtype_max (dtype); z += 1)
     {
-      *offset = codes->offset[0] + (*zero - old) * step;
-      if (fabs (*offset - round (*offset)) < NO_SHIFT * 1000)
-        return TRUE;
+      const double moved = codes->offset[0] + (z - old) * step, off = fabs (moved - round (moved));
+
+      if (off >= least)
+        continue;
+      least = off;
+      *zero = z;
+      *offset = moved;
     }
 
-  return FALSE;
+  return isfinite (least) && (least <= may_be_off (step) || lpt_same_code (*offset, round (*offset), codes->dtype));
 }
 
 /* Sums that the codes of the result do not hold wrap around in TensorFlow Lite. What a file had as integers is what it
@@ -462,7 +477,7 @@ emit_single (LptLower       *lw,
   g_autofree LptValue **in = g_new0 (LptValue *, node->n_in);
   g_autoptr (LptForm) moved = NULL;
   LptForm *x = form->op->in[0];
-  double zero, offset;
+  double zero = 0, offset = 0;
   gint32 written;
   LptNode *copy;
   guint i;
@@ -470,7 +485,7 @@ emit_single (LptLower       *lw,
   if (codes->n > 1 || form->n > 1 || form->b[0] != 0)
     return NULL;
   written = quant->zero_point[0];
-  if (fabs (codes->offset[0] - quant->zero_point[0]) > NO_SHIFT * 1000)
+  if (!lpt_same_code (codes->offset[0], quant->zero_point[0], codes->dtype))
     {
       if (!move_zero_point (form, x, codes, &zero, &offset))
         return NULL;

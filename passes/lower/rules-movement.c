@@ -15,6 +15,7 @@
 #include "ir/lpt-fold.h"
 #include "ir/lpt-quant-plain.h"
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Where axis @axis of the input is in the output; -1 = the op moves values along it. */
 static gint
@@ -287,6 +288,18 @@ lpt_lower_movement (LptLower *lw,
   return TRUE;
 }
 
+/* Is @code of @x not below @bound, a real number (@sign -1: not above), but for what float32 rounds? */
+static gboolean
+is_at_least (const LptForm *x,
+             double         code,
+             double         bound,
+             double         sign)
+{
+  const double end = (bound - x->b[0]) / x->a[0];
+
+  return sign * code >= sign * end || lpt_same_code (code, end, x->q->dtype);
+}
+
 /* The padding must be one of the codes. */
 gboolean
 lpt_lower_pad (LptLower *lw,
@@ -317,12 +330,12 @@ lpt_lower_pad (LptLower *lw,
       real = value->a[0] * lpt_tensor_get_f64 (pad, 0) + value->b[0];
     }
   code = (real - x->b[0]) / x->a[0];
-  if (constant && (fabs (code - round (code)) > 1e-3 || round (code) < lpt_dtype_min (x->q->dtype) ||
+  if (constant && (!lpt_same_code (code, round (code), x->q->dtype) || round (code) < lpt_dtype_min (x->q->dtype) ||
                    round (code) > lpt_dtype_max (x->q->dtype)))
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is none of the integers", real);
 
   /* The clamp of the form is applied behind the Pad and must leave the padding alone. */
-  if (constant && !(real >= x->lo - 1e-3 * x->a[0] && real <= x->hi + 1e-3 * x->a[0]))
+  if (constant && !(is_at_least (x, code, x->lo, 1) && is_at_least (x, code, x->hi, -1)))
     return lpt_rewriter_decline (lw->rw, node, "its padding value %g is outside the clamp in front of it", real);
 
   in[0] = lpt_lower_seen_as (x->q);

@@ -37,11 +37,10 @@
 #include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-same-code.h"
 
 /* What is less of a step of the accumulator never changes a code. */
 #define NO_REST 1e-6
-/* Biases that are whole numbers of steps but for what float32 rounds. */
-#define WHOLE 1e-3
 
 /* Axis of the output channels in the output, their number (of a matrix product it may be open), and their axis in the
  * weights (-1 = [G, O] flattened). */
@@ -462,7 +461,11 @@ accumulate (LptLower *lw,
   /* A bias of whole steps goes into the accumulators; any other is added to the real numbers. */
   bias = g_new0 (double, form->n);
   for (c = 0; c < form->n; c++)
-    whole &= fabs (form->b[c] / form->a[c] - round (form->b[c] / form->a[c])) < WHOLE;
+    {
+      const double steps = form->b[c] / form->a[c];
+
+      whole &= lpt_is_rest_of_sum (steps - round (steps), steps);
+    }
   for (c = 0; whole && c < form->n; c++)
     bias[c] = round (form->b[c] / form->a[c]) * form->a[c];
   op->value = emit_weighted (lw, form, bias, form->n, LPT_DTYPE_I32, quant, &op->bias);

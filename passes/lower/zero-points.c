@@ -17,6 +17,7 @@
 #include "ir/lpt-weighted.h"
 #include "ir/scalar/lpt-loop.h"
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Steps between the ends of 16 codes, and what float32 rounds. */
 #define FEW_CODES 15.5
@@ -106,7 +107,7 @@ lpt_lower_zero_point_rest (LptNode       *node,
   for (c = 0; c < x->n; c++)
     {
       rest[c] = x->b[c] + x->a[c] * lpt_form_zero (x, c);
-      if (lpt_lower_same_code (-x->b[c] / x->a[c], lpt_form_zero (x, c), x->q->dtype))
+      if (lpt_same_code (-x->b[c] / x->a[c], lpt_form_zero (x, c), x->q->dtype))
         rest[c] = 0;
       any |= rest[c] != 0;
     }

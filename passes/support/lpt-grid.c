@@ -19,9 +19,7 @@
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-grid.h"
 #include "passes/support/lpt-layer.h"
-
-/* A bound that is nearer to a whole number than this is meant to be one: it is stored in single precision. */
-#define NEAR 1e-3
+#include "passes/support/lpt-same-code.h"
 
 /* Whole numbers beyond are no codes. */
 #define MOST 16777216.0
@@ -144,7 +142,7 @@ whole_of (LptTensor *bound,
     {
       const double v = lpt_tensor_get_f64 (bound, i), w = rint (v);
 
-      if (isnan (v) || (!rounds && fabs (v - w) > NEAR) || (i > 0 && w != *whole))
+      if (isnan (v) || (!rounds && !lpt_same_code (v, w, LPT_DTYPE_U8)) || (i > 0 && w != *whole))
         return FALSE;
       *whole = w;
     }

@@ -13,6 +13,7 @@
 
 #include "ir/lpt-fold.h"
 #include "ir/lpt-memory.h"
+#include "passes/support/lpt-same-code.h"
 #include "passes/support/lpt-weightable.h"
 
 static gboolean
@@ -195,12 +196,13 @@ one_per_output (LptTensor      *tensor,
 
 /* By more than float32 rounds. */
 static gboolean
-is_fractional (LptTensor *zp)
+is_fractional (LptTensor *zp,
+               LptDType   dtype)
 {
   gint64 i;
 
   for (i = 0; i < lpt_tensor_count (zp); i++)
-    if (fabs (lpt_tensor_get_f64 (zp, i) - rint (lpt_tensor_get_f64 (zp, i))) > 1e-3)
+    if (!lpt_same_code (lpt_tensor_get_f64 (zp, i), rint (lpt_tensor_get_f64 (zp, i)), dtype))
       return TRUE;
 
   return FALSE;
@@ -224,7 +226,7 @@ shifted_data (LptRewriter      *rw,
 
   if (dq->subtract == NULL)
     return dq->data;
-  if (!lpt_rewriter_config (rw)->integer_zero_points && is_fractional (lpt_dequant_zp (dq)))
+  if (!lpt_rewriter_config (rw)->integer_zero_points && is_fractional (lpt_dequant_zp (dq), dq->data->dtype))
     zp = lpt_tensor_convert (lpt_dequant_zp (dq), real, NULL);
   else if (update || lpt_dtype_is_low (dq->data->dtype))
     zp = lpt_dequant_round_zp (dq);

@@ -174,7 +174,7 @@ test_codes (void)
             d.to[i] = d.dims[i];
         g_string_append_printf (text, "graph {lowered=true, requant=\"%s\"}\n", lpt_mode_name (mode));
         add_input (&d, type, quant);
-        add_sizes (&d, nearest ? 0 : d.rank - 2, nearest ? 0.3 : 1e-4);
+        add_sizes (&d, nearest ? 0 : d.rank - 2, nearest ? 0.3 : 4e-6);
         g_string_append_printf (text, "mode=%s, coordinate_transformation_mode=%s, nearest_mode=%s} : ",
                                 nearest ? "nearest" : below (&d, 2) == 1 ? "linear" : "linear_onnx",
                                 coordinates[nearest ? below (&d, 5) : (guint[]) { 0, 1, 2, 4 }[below (&d, 4)]], nearests[below (&d, 5)]);

@@ -204,7 +204,8 @@ check_vector (LptOnnxNode    *on,
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "scales, sizes or region are not a vector of %u", n);
 }
 
-/* Are all scaled lengths whole numbers? ONNX's align_corners counts the fraction, Interpolate's does not. */
+/* Are all scaled lengths whole numbers, but for four roundings to single precision? ONNX's align_corners counts the
+ * fraction, Interpolate's does not. */
 static gboolean
 whole_lengths (const LptValue *x,
                LptTensor      *scales,
@@ -216,7 +217,7 @@ whole_lengths (const LptValue *x,
     {
       double scale = lpt_tensor_get_f64 (scales, i), length = scale * (double) x->shape.dims[t->axes[i]];
 
-      if (x->shape.dims[t->axes[i]] < 0 ? scale != floor (scale) : fabs (length - round (length)) > 1e-5)
+      if (x->shape.dims[t->axes[i]] < 0 ? scale != floor (scale) : fabs (length - round (length)) > length * 0x1p-22)
         return FALSE;
     }
   return TRUE;

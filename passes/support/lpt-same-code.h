@@ -1,0 +1,20 @@
+/* lpt-same-code.h - which difference between real numbers and integers is only what single precision rounds?
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#ifndef LPT_SAME_CODE_H
+#define LPT_SAME_CODE_H
+
+#include <lpt/lpt-types.h>
+
+/* Is code @x of @dtype the integer @whole but for what single precision leaves of the numbers that it was made of,
+ * 2^-22 of the distance between the farthest codes? Such a fraction of a step turns no code, nor sums of thousands of
+ * them, but at a tie; a larger one may. With 16 bits no more than a thousandth of a step counts as that. */
+gboolean lpt_same_code (double x, double whole, LptDType dtype);
+/* Is @x, a number of steps of sums, what single precision leaves of as many as @sum? A millionth, below which no code
+ * of them changes, or eight roundings of @sum, which those of its reader hide; at most a thousandth. A sum that is 0
+ * takes its sign, and a comparison its answer, from what is more. */
+gboolean lpt_is_rest_of_sum (double x, double sum);
+
+#endif
