@@ -18,6 +18,26 @@
 
 #ifdef LPT_HAVE_PIXBUF
 #include <gdk-pixbuf/gdk-pixbuf.h>
+
+#include "frontends/data/late-library.h"
+
+#define PIXBUF_FUNCTIONS(F) \
+  F (loader_new, gdk_pixbuf_loader_new) F (loader_set_size, gdk_pixbuf_loader_set_size) \
+  F (loader_write, gdk_pixbuf_loader_write) F (loader_close, gdk_pixbuf_loader_close) \
+  F (loader_get_pixbuf, gdk_pixbuf_loader_get_pixbuf) F (read_pixels, gdk_pixbuf_read_pixels) \
+  F (get_width, gdk_pixbuf_get_width) F (get_height, gdk_pixbuf_get_height) \
+  F (get_rowstride, gdk_pixbuf_get_rowstride) \
+  F (get_n_channels, gdk_pixbuf_get_n_channels) F (connect_data, g_signal_connect_data) F (unref, g_object_unref)
+
+/* gdk-pixbuf and what it stands on. */
+static struct
+{
+  PIXBUF_FUNCTIONS (LATE_MEMBER)
+} pixbuf = { PIXBUF_FUNCTIONS (LATE_VALUE) };
+
+static const char *const pixbuf_names[] = { PIXBUF_FUNCTIONS (LATE_NAME) };
+static LateLibrary pixbuf_library = { "gdk-pixbuf", LPT_SONAME_PIXBUF, G_N_ELEMENTS (pixbuf_names), pixbuf_names,
+                                      &pixbuf, 0, NULL };
 #endif
 
 static const char *const image_names[] = { ".png", ".jpg", ".jpeg", ".bmp" };
@@ -79,10 +99,13 @@ fail (GError **error, const char *path, const char *what)
 
 #ifdef LPT_HAVE_PIXBUF
 
-/* Pixels in rows of @stride bytes, @n channels of 8 bits, to u8[H,W,3]; the fourth is alpha. */
+/* To u8[H,W,3]; a fourth channel is alpha. */
 static LptTensor *
-copy_pixels (const guint8 *pixels, gint width, gint height, gint stride, gint n, GError **error)
+copy_pixels (GdkPixbuf *image, GError **error)
 {
+  const guint8 *pixels = pixbuf.read_pixels (image);
+  gint width = pixbuf.get_width (image), height = pixbuf.get_height (image), n = pixbuf.get_n_channels (image);
+  gsize stride = (gsize) pixbuf.get_rowstride (image);
   LptShape shape = { 3, { height, width, 3 } };
   g_autoptr (LptTensor) tensor = lpt_tensor_new (LPT_DTYPE_U8, &shape, error);
   if (tensor == NULL)
@@ -91,7 +114,7 @@ copy_pixels (const guint8 *pixels, gint width, gint height, gint stride, gint n,
   for (gint y = 0; y < height; y++)
     for (gint x = 0; x < width; x++, out += 3)
       {
-        const guint8 *p = pixels + (gsize) y * (gsize) stride + (gsize) x * (gsize) n;
+        const guint8 *p = pixels + (gsize) y * stride + (gsize) x * (gsize) n;
         for (gint c = 0; c < 3; c++)
           out[c] = n == 4 ? (guint8) ((p[c] * p[3] + 127) / 255) : p[c];
       }
@@ -105,7 +128,7 @@ on_size (GdkPixbufLoader *loader, gint width, gint height, gpointer data)
   gboolean *large = data;
   *large = width > DATA_MAX_SIDE || height > DATA_MAX_SIDE || (gint64) width * height > DATA_MAX_PIXELS;
   if (*large)
-    gdk_pixbuf_loader_set_size (loader, 1, 1);
+    pixbuf.loader_set_size (loader, 1, 1);
 }
 
 LptTensor *
@@ -114,20 +137,23 @@ data_load_image (const char *path, GError **error)
   g_autofree char *text = NULL;
   gsize length;
   gboolean large = FALSE;
-  if (!read_file (path, &text, &length, error))
+  if (!read_file (path, &text, &length, error) || !late_library_open (&pixbuf_library, path, error))
     return NULL;
   g_autoptr (GError) cause = NULL;
-  g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
-  g_signal_connect (loader, "size-prepared", G_CALLBACK (on_size), &large);
-  gboolean ok = gdk_pixbuf_loader_write (loader, (const guchar *) text, length, &cause);
-  ok = gdk_pixbuf_loader_close (loader, ok ? &cause : NULL) && ok;
-  GdkPixbuf *image = ok ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
+  GdkPixbufLoader *loader = pixbuf.loader_new ();
+  pixbuf.connect_data (loader, "size-prepared", G_CALLBACK (on_size), &large, NULL, 0);
+  gboolean ok = pixbuf.loader_write (loader, (const guchar *) text, length, &cause);
+  ok = pixbuf.loader_close (loader, ok ? &cause : NULL) && ok;
+  GdkPixbuf *image = ok ? pixbuf.loader_get_pixbuf (loader) : NULL;
+  LptTensor *tensor = NULL;
   if (large)
-    return fail (error, path, "unsupported: the image is too large");
-  if (image == NULL)
-    return fail (error, path, cause != NULL ? cause->message : "not an image");
-  return copy_pixels (gdk_pixbuf_read_pixels (image), gdk_pixbuf_get_width (image), gdk_pixbuf_get_height (image),
-                      gdk_pixbuf_get_rowstride (image), gdk_pixbuf_get_n_channels (image), error);
+    fail (error, path, "unsupported: the image is too large");
+  else if (image == NULL)
+    fail (error, path, cause != NULL ? cause->message : "not an image");
+  else
+    tensor = copy_pixels (image, error);
+  pixbuf.unref (loader);
+  return tensor;
 }
 
 #else

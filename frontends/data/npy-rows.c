@@ -14,7 +14,7 @@
 #include <string.h>
 
 #ifdef LPT_HAVE_LIBZIP
-#include <zip.h>
+#include "frontends/data/libzip.h"
 #endif
 
 #define NOWHERE G_MAXINT64      /* something failed: to be opened again */
@@ -38,8 +38,8 @@ close_stream (DataRows *rows)
 {
   g_clear_pointer (&rows->file, fclose);
 #ifdef LPT_HAVE_LIBZIP
-  g_clear_pointer (&rows->unpacked, zip_fclose);
-  g_clear_pointer (&rows->zip, zip_discard);
+  g_clear_pointer (&rows->unpacked, libzip.file_close);
+  g_clear_pointer (&rows->zip, libzip.discard);
 #endif
 }
 
@@ -69,12 +69,14 @@ static gboolean
 open_entry (DataRows *rows, GError **error)
 {
   g_autofree char *name = g_strconcat (rows->entry, ".npy", NULL);
-  rows->zip = zip_open (rows->path, ZIP_RDONLY, NULL);
+  if (!libzip_open (rows->source, error))
+    return FALSE;
+  rows->zip = libzip.open (rows->path, ZIP_RDONLY, NULL);
   if (rows->zip == NULL)
     return npy_fail (error, rows->source, "not an archive, or it cannot be read");
-  gboolean suffix = zip_name_locate (rows->zip, name, 0) >= 0;
-  rows->unpacked = zip_fopen (rows->zip, suffix ? name : rows->entry, 0);
-  return rows->unpacked != NULL || npy_fail (error, rows->source, "cannot be unpacked: %s", zip_strerror (rows->zip));
+  gboolean suffix = libzip.locate (rows->zip, name, 0) >= 0;
+  rows->unpacked = libzip.file_open (rows->zip, suffix ? name : rows->entry, 0);
+  return rows->unpacked != NULL || npy_fail (error, rows->source, "cannot be unpacked: %s", libzip.string (rows->zip));
 }
 
 /* What was read last of an entry was its end: is its check sum right? */
@@ -87,20 +89,22 @@ check_end (DataRows *rows, GError **error)
 GStrv
 data_archive_names (const char *path, GError **error)
 {
-  zip_t *zip = zip_open (path, ZIP_RDONLY, NULL);
+  if (!libzip_open (path, error))
+    return NULL;
+  zip_t *zip = libzip.open (path, ZIP_RDONLY, NULL);
   if (zip == NULL)
     {
       npy_fail (error, path, "not an archive, or it cannot be read");
       return NULL;
     }
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
-  for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); i < n; i++)
+  for (zip_int64_t i = 0, n = libzip.get_num_entries (zip, 0); i < n; i++)
     {
-      const char *name = zip_get_name (zip, (zip_uint64_t) i, 0);
+      const char *name = libzip.get_name (zip, (zip_uint64_t) i, 0);
       g_autofree char *plain = npy_entry_name (name != NULL ? name : "");
       g_strv_builder_add (names, plain);
     }
-  zip_discard (zip);
+  libzip.discard (zip);
   return g_strv_builder_end (names);
 }
 

@@ -15,7 +15,7 @@
 
 #ifdef LPT_HAVE_LIBZIP
 
-#include <zip.h>
+#include "frontends/data/libzip.h"
 
 /* Arrays of numbers do not compress like this; what does is made to. */
 #define MAX_EXPANSION 256
@@ -24,7 +24,7 @@
 gssize
 npy_read_zip (gpointer from, gpointer to, gsize size)
 {
-  return (gssize) zip_fread (from, to, size);
+  return (gssize) libzip.file_read (from, to, size);
 }
 
 gboolean
@@ -32,10 +32,10 @@ npy_end_zip (gpointer from, const char *source, GError **error)
 {
   guint8 rest[4096];
   zip_int64_t n;
-  while ((n = zip_fread (from, rest, sizeof rest)) > 0)
+  while ((n = libzip.file_read (from, rest, sizeof rest)) > 0)
     ;
   if (n < 0)
-    npy_fail (error, source, "cannot be unpacked: %s", zip_file_strerror (from));
+    npy_fail (error, source, "cannot be unpacked: %s", libzip.file_string (from));
   return n == 0;
 }
 
@@ -51,7 +51,7 @@ load_entry (zip_t *zip, zip_uint64_t i, const char *path, LptNpyWant want, gpoin
             GError **error)
 {
   zip_stat_t stat;
-  if (zip_stat_index (zip, i, 0, &stat) != 0)
+  if (libzip.stat_index (zip, i, 0, &stat) != 0)
     return npy_fail (error, path, "entry %" G_GUINT64_FORMAT " is broken", (guint64) i);
   g_autofree char *source = g_strdup_printf ("%s: %s", path, stat.name);
   g_autofree char *name = npy_entry_name (stat.name);
@@ -59,13 +59,13 @@ load_entry (zip_t *zip, zip_uint64_t i, const char *path, LptNpyWant want, gpoin
     return npy_fail (error, source,
                      "%" G_GUINT64_FORMAT " bytes would become %" G_GUINT64_FORMAT ", more than %d times as many",
                      (guint64) stat.comp_size, (guint64) stat.size, MAX_EXPANSION);
-  zip_file_t *file = zip_fopen_index (zip, i, 0);
+  zip_file_t *file = libzip.file_open_index (zip, i, 0);
   if (file == NULL)
-    return npy_fail (error, source, "cannot be unpacked: %s", zip_strerror (zip));
+    return npy_fail (error, source, "cannot be unpacked: %s", libzip.string (zip));
   GError *local = NULL;
   g_autoptr (LptTensor) tensor = npy_load_array (&(NpyStream) { npy_read_zip, file, source }, name, want, data, &local);
   gboolean whole = tensor != NULL && npy_end_zip (file, source, &local);
-  zip_fclose (file);
+  libzip.file_close (file);
   if (whole)
     g_hash_table_replace (arrays, g_steal_pointer (&name), g_steal_pointer (&tensor));
   if (local == NULL)
@@ -78,21 +78,23 @@ GHashTable *
 lpt_npz_load (const char *path, LptNpyWant want, gpointer data, GError **error)
 {
   int code = 0;
-  zip_t *zip = zip_open (path, ZIP_RDONLY, &code);
+  if (!libzip_open (path, error))
+    return NULL;
+  zip_t *zip = libzip.open (path, ZIP_RDONLY, &code);
   if (zip == NULL)
     {
       zip_error_t e;
-      zip_error_init_with_code (&e, code);
-      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, zip_error_strerror (&e));
-      zip_error_fini (&e);
+      libzip.error_init (&e, code);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, libzip.error_string (&e));
+      libzip.error_fini (&e);
       return NULL;
     }
   g_autoptr (GHashTable) arrays =
     g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) lpt_tensor_unref);
   gboolean ok = TRUE;
-  for (zip_int64_t i = 0, n = zip_get_num_entries (zip, 0); ok && i < n; i++)
+  for (zip_int64_t i = 0, n = libzip.get_num_entries (zip, 0); ok && i < n; i++)
     ok = load_entry (zip, (zip_uint64_t) i, path, want, data, arrays, error);
-  zip_discard (zip);
+  libzip.discard (zip);
   return ok ? g_steal_pointer (&arrays) : NULL;
 }
 
@@ -101,18 +103,18 @@ static gboolean
 add_entry (zip_t *zip, const char *name, GBytes *bytes)
 {
   g_autofree char *entry = g_strconcat (name, ".npy", NULL);
-  zip_source_t *source = zip_source_buffer (zip, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), 0);
-  zip_int64_t at = zip_file_add (zip, entry, source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE);
+  zip_source_t *source = libzip.source_buffer (zip, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), 0);
+  zip_int64_t at = libzip.add (zip, entry, source, ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE);
   if (at < 0)
-    zip_source_free (source);
-  return at >= 0 && zip_set_file_compression (zip, (zip_uint64_t) at, ZIP_CM_STORE, 0) == 0;
+    libzip.source_free (source);
+  return at >= 0 && libzip.set_compression (zip, (zip_uint64_t) at, ZIP_CM_STORE, 0) == 0;
 }
 
 gboolean
 lpt_npz_save (const char *path, guint n, const char *const *names, LptTensor *const *tensors, GError **error)
 {
   g_auto (LptOutFile) probe = { NULL };     /* says what is wrong with the place; libzip renames by itself */
-  if (!lpt_out_file_open (&probe, path, error))
+  if (!libzip_open (path, error) || !lpt_out_file_open (&probe, path, error))
     return FALSE;
   g_autoptr (GPtrArray) buffers = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   for (guint i = 0; i < n; i++)
@@ -125,15 +127,15 @@ lpt_npz_save (const char *path, guint n, const char *const *names, LptTensor *co
       g_string_append_len (text, lpt_tensor_data (plain), (gssize) lpt_tensor_size (plain));
       g_ptr_array_add (buffers, g_string_free_to_bytes (text));
     }
-  zip_t *zip = zip_open (path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+  zip_t *zip = libzip.open (path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
   gboolean ok = zip != NULL;
   for (guint i = 0; ok && i < n; i++)
     ok = add_entry (zip, names[i], buffers->pdata[i]);
-  if (ok && zip_close (zip) == 0)
+  if (ok && libzip.close (zip) == 0)
     return TRUE;
   g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be written: %s", path,
-               zip != NULL ? zip_strerror (zip) : g_strerror (errno));
-  g_clear_pointer (&zip, zip_discard);
+               zip != NULL ? libzip.string (zip) : g_strerror (errno));
+  g_clear_pointer (&zip, libzip.discard);
   return FALSE;
 }
 
