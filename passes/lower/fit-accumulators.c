@@ -30,6 +30,22 @@ is_general (const LptNode *node)
   return LPT_ATTRS (node, LptBinaryAttrs)->shift.n > 0;
 }
 
+/* Do outputs have steps of less than half of the one that the target fixes: would more than a bit be lost? */
+static gboolean
+is_finer (LptNode       *node,
+          LptQuantRules  target)
+{
+  guint n;
+  const LptOpRestriction *rows = lpt_node_restrictions (node, target, &n);
+  const LptQuant *quant = node->n_out > 0 ? node->out[0].quant : NULL;
+
+  for (guint i = 0; i < n; i++)
+    if (rows[i].rule == LPT_PARAMETERS_FIXED && quant != NULL && quant->n == 1 && quant->scale[0] < rows[i].scale / 2)
+      return TRUE;
+
+  return FALSE;
+}
+
 void
 lpt_fit_accumulators (LptRewriter   *rw,
                       LptGraph      *graph,
@@ -49,7 +65,7 @@ lpt_fit_accumulators (LptRewriter   *rw,
   for (guint i = 0; i < order->len; i++)
     {
       LptNode *node = order->pdata[i];
-      gboolean touches = is_general (node) || lpt_fit_weights_never (node, target);
+      gboolean touches = is_general (node) || lpt_fit_weights_never (node, target) || is_finer (node, target);
 
       for (guint k = 0; k < node->n_in; k++)
         touches = touches || is_accumulator (lpt_node_in (node, k));

@@ -4,7 +4,8 @@
  *                                       outputs stay, behind Requantize)
  *     equal parameters in and out   =>  op writes its input's; Requantize to what its readers expect
  *                                       (several inputs: each is requantized to the output's)
- *     fixed output parameters       =>  op writes those; Requantize likewise
+ *     fixed output parameters       =>  op writes those; Requantize likewise; where the output has steps of less than
+ *                                       half of them (more than a bit would be lost), see accumulators
  *     weights with a zero point     =>  q - Z where that fits the range
  *     weights with the code -128    =>  the channel's step grows by 128 / 127 and its codes and bias are rounded anew
  *     one scale for all channels    =>  the largest; codes and bias likewise
