@@ -257,9 +257,19 @@ typedef struct
 {
   LptShape batch_a, batch_b, batch;
   gsize    m, n, k;
-  gboolean turned;
+  gboolean turned, transpose_a, transpose_b;
   LptProgramValue *a, *b;
 } Product;
+
+/* The shape of a row (@left) or a column that a vector is. */
+static LptShape
+as_matrix (const LptShape *shape,
+           gboolean        left)
+{
+  const gint64 length = shape->rank == 1 ? shape->dims[0] : 0;
+
+  return shape->rank == 1 ? lpt_shape_make (2, (gint64[]) { left ? 1 : length, left ? length : 1 }) : *shape;
+}
 
 static void
 turn (Product *p)
@@ -274,6 +284,8 @@ turn (Product *p)
   p->n = p->m;
   p->m = 1;
   p->turned = TRUE;
+  p->transpose_b = !p->transpose_a;
+  p->transpose_a = FALSE;
 }
 
 static gboolean
@@ -283,7 +295,7 @@ match (LptProgram   *program,
 {
   const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   gboolean biased = op->n_in > 2 && op->in[2] != NULL;
-  const LptShape *x, *w;
+  LptShape x, w;
 
   if (program->kernels.fgemm->needs == LPT_CPU_SCALAR)
     return lpt_refuse (op, LPT_REMARK_LEVEL);
@@ -293,16 +305,18 @@ match (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if ((biased && !lpt_is_real_constant (op->in[2])) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  x = &op->in[0]->array.shape;
-  w = &op->in[1]->array.shape;
-  if (x->rank < 2 || w->rank < 2)
+  x = as_matrix (&op->in[0]->array.shape, TRUE);
+  w = as_matrix (&op->in[1]->array.shape, FALSE);
+  if (x.rank < 2 || w.rank < 2)
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  p->m = (gsize) x->dims[x->rank - (attrs->transpose_a ? 1 : 2)];
-  p->k = (gsize) x->dims[x->rank - (attrs->transpose_a ? 2 : 1)];
-  p->n = (gsize) w->dims[w->rank - (attrs->transpose_b ? 2 : 1)];
-  p->batch_a = lpt_shape_make (x->rank - 2, x->dims);
-  p->batch_b = lpt_shape_make (w->rank - 2, w->dims);
-  if (p->k != (gsize) w->dims[w->rank - (attrs->transpose_b ? 1 : 2)] ||
+  p->transpose_a = attrs->transpose_a && op->in[0]->array.shape.rank > 1;
+  p->transpose_b = attrs->transpose_b && op->in[1]->array.shape.rank > 1;
+  p->m = (gsize) x.dims[x.rank - (p->transpose_a ? 1 : 2)];
+  p->k = (gsize) x.dims[x.rank - (p->transpose_a ? 2 : 1)];
+  p->n = (gsize) w.dims[w.rank - (p->transpose_b ? 2 : 1)];
+  p->batch_a = lpt_shape_make (x.rank - 2, x.dims);
+  p->batch_b = lpt_shape_make (w.rank - 2, w.dims);
+  if (p->k != (gsize) w.dims[w.rank - (p->transpose_b ? 1 : 2)] ||
       !lpt_shape_broadcast (&p->batch_a, &p->batch_b, &p->batch))
     return lpt_refuse (op, LPT_REMARK_SHAPES);
   if (biased && lpt_program_count (op->in[2]) != p->n)
@@ -316,11 +330,18 @@ match (LptProgram   *program,
   return TRUE;
 }
 
+/* The axis of the result along which the columns of the product lie, if there are several. */
+static gint
+column_axis (const LptProgramOp *op,
+             gboolean            turned)
+{
+  return op->out[0]->array.shape.rank - (turned && op->in[1]->array.shape.rank > 1 ? 2 : 1);
+}
+
 gboolean
 lpt_prepare_float_matmul (LptProgram   *program,
                           LptProgramOp *op)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (op->node, LptMatMulAttrs);
   gboolean copies, transpose_a, transpose_b;
   gsize k, n, max_rows;
   LptOpForm form;
@@ -331,8 +352,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
     return FALSE;
   k = own.k;
   n = own.n;
-  transpose_a = !own.turned && attrs->transpose_a;
-  transpose_b = own.turned ? !attrs->transpose_a : attrs->transpose_b;
+  transpose_a = own.transpose_a;
+  transpose_b = own.transpose_b;
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
   p->transpose = program->kernels.transpose;
@@ -349,7 +370,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->b_n = transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
-  lpt_float_epilogue_init (&p->end, op, 2, op->out[0]->array.shape.rank - (own.turned ? 2 : 1), n);
+  lpt_float_epilogue_init (&p->end, op, 2, column_axis (op, own.turned), n);
   form = (LptOpForm) { .run = matmul_run, .follow = matmul_follow, .clear = matmul_clear, .params = p, .kernel = p->kernel->name, .n_in = 1,
                        .in = LPT_OPERANDS ({ own.a, LPT_LAYOUT_TYPED }, { NULL }, { NULL }), .out = op->out[0],
                        .out_layout = LPT_LAYOUT_TYPED };
