@@ -49,6 +49,32 @@ TEXTS = {
 %v = Const {1,2,3,4} : f32[4]
 %n = BatchNormInference(%c, %g, %b, %m, %v) {epsilon=0.001} : f32[1,4,5,5]
 Result(%n) {output="y"}""",
+    "products of more than two batch axes": """
+%x = Parameter : f32[2,3,2,4,5]
+%zero = Const {0} : i64[1]
+%one = Const {1} : i64[1]
+%two = Const {2} : i64[1]
+%all = Const {1,2,2,3,2,4,5} : i64[7]
+%c = Slice(%x, %zero, %one, %one, %one) : f32[2,1,2,4,5]
+%h = Slice(%x, %zero, %one, %one, %zero) : f32[1,3,2,4,5]
+%d = Slice(%h, %one, %two, %one, %two) : f32[1,3,1,4,5]
+%e = Broadcast(%x, %all) {mode=bidirectional} : f32[1,2,2,3,2,4,5]
+%k = Const {1,-2,0.5,3,-1,2,0.25,1,-0.5,4,-3,0.125,2,1,-1} : f32[1,1,1,5,3]
+%q = MatMul(%x, %c) {transpose_b=true} : f32[2,3,2,4,4]
+%r = MatMul(%c, %d) {transpose_a=true} : f32[2,3,2,5,5]
+%s = MatMul(%e, %c) {transpose_b=true} : f32[1,2,2,3,2,4,4]
+%t = MatMul(%x, %k) : f32[2,3,2,4,3]
+Result(%q) {output="q"}
+Result(%r) {output="r"}
+Result(%s) {output="s"}
+Result(%t) {output="t"}""",
+    "products of codes with more than two batch axes": """ {lowered=true, requant="litert"}
+%x = Parameter : f32[1,2,3,4,5]
+%xq = Quantize(%x) : i8[1,2,3,4,5] q{scale=0.02, zp=3}
+%bq = Quantize(%x) : i8[1,2,3,4,5] q{scale=0.03}
+%p = MatMul(%xq, %bq) {transpose_b=true} #{relaxed} : i8[1,2,3,4,4] q{scale=0.05, zp=-7}
+%y = Dequantize(%p) : f32[1,2,3,4,4]
+Result(%y) {output="y"}""",
     "data rounded at run time, weights with a scale for each row": """ {lowered=true, requant="litert"}
 %x = Parameter : f32[3,2,4]
 %w = Const {1,-127,3,64,100,-5,7,9,-100,50,2,-1} : i8[3,4] q{axis=0, scale=[0.01,0.5,2]}

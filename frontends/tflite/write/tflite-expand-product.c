@@ -1,6 +1,7 @@
 /* tflite-expand-product.c - products and windows that TensorFlow Lite has in parts
  *
- *     MatMul            vectors as matrices of one row or column; plain sums of codes: tflite-expand-sums.c
+ *     MatMul            vectors as matrices of one row or column; more than two batch axes: neighbours that repeat
+ *                       alike are one; plain sums of codes: tflite-expand-sums.c
  *     MaxPool, AvgPool  over three axes: over the last two, then over the first
  *     DepthToSpace      the depth before the blocks: Transpose
  *
@@ -17,6 +18,132 @@
 
 /* --- products ------------------------------------------------------------------------ */
 
+/* BATCH_MATMUL takes four axes. */
+#define MOST_BATCHES 2
+
+/* Batch axes of both sides, fewer of them. */
+typedef struct
+{
+  gint   n;
+  gint64 a[LPT_MAX_RANK], b[LPT_MAX_RANK], all[LPT_MAX_RANK];      /* lengths; @all: of the result before, all @rank */
+  gint   rank;
+} Batches;
+
+static gint64
+batch_length (const LptShape *shape, gint axis, gint rank)
+{
+  const gint at = axis - (rank - (shape->rank - 2));
+  return at < 0 ? 1 : shape->dims[at];
+}
+
+/* Which of two lengths repeats: 0 none, 1 the left one, 2 the right one. */
+static gint
+repeats (gint64 a, gint64 b)
+{
+  return a == b ? 0 : a == 1 ? 1 : 2;
+}
+
+/* Neighbours of which the same side repeats, or none, become one axis. */
+static void
+join_batches (const LptShape *a, const LptShape *b, Batches *to)
+{
+  gint last = -1;
+  *to = (Batches) { .rank = MAX (a->rank, b->rank) - 2 };
+  for (gint i = 0; i < to->rank; i++)
+    {
+      const gint64 m = batch_length (a, i, to->rank), n = batch_length (b, i, to->rank);
+      to->all[i] = MAX (m, n);
+      if (m == 1 && n == 1)
+        continue;
+      if (repeats (m, n) != last)
+        {
+          last = repeats (m, n);
+          to->a[to->n] = to->b[to->n] = 1;
+          to->n++;
+        }
+      to->a[to->n - 1] *= m;
+      to->b[to->n - 1] *= n;
+    }
+}
+
+/* @value with these batch axes, before its matrix. */
+static LptValue *
+with_batches (LptTflExpand *x, LptValue *value, gint n, const gint64 *batches, gboolean broadcast)
+{
+  LptShape shape = { .rank = n + 2 };
+  for (gint i = 0; i < n; i++)
+    shape.dims[i] = batches[i];
+  for (gint i = 0; i < 2; i++)
+    shape.dims[n + i] = value->shape.dims[value->shape.rank - 2 + i];
+  if (!broadcast)
+    return lpt_tfl_x_reshape (x, value, (guint) shape.rank, shape.dims);
+  return EMIT2 (BROADCAST, value, lpt_tfl_x_i64 (x, (guint) shape.rank, shape.dims));
+}
+
+/* Are these the weights of FULLY_CONNECTED, one matrix for all? */
+static gboolean
+is_matrix (LptNode *node)
+{
+  const LptShape *shape = &lpt_node_in (node, 1)->shape;
+  LptNode *from = lpt_node_src (node, 1);
+  gboolean one = TRUE;
+  for (gint i = 0; i + 2 < shape->rank; i++)
+    one = one && shape->dims[i] == 1;
+  return one && !LPT_ATTRS (node, LptMatMulAttrs)->transpose_a
+         && (from->data != NULL || (from->op == LPT_OP_DEQUANTIZE && lpt_node_const_in (from, 0) != NULL));
+}
+
+static gboolean
+has_many_batches (LptNode *node)
+{
+  const LptShape *a = &lpt_node_in (node, 0)->shape, *b = &lpt_node_in (node, 1)->shape;
+  return MAX (a->rank, b->rank) > MOST_BATCHES + 2 && lpt_shape_is_static (a) && lpt_shape_is_static (b)
+         && lpt_shape_is_static (&lpt_node_out (node)->shape) && node->n_in == 2 && !is_matrix (node)
+         && lpt_node_src (node, 0)->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE;
+}
+
+/* The node's product of other shapes; codes of one scale stay such. */
+static LptValue *
+product_of (LptTflExpand *x, LptValue *a, LptValue *b)
+{
+  const LptValue *y = lpt_node_out (x->node);
+  LptNode *node = lpt_tfl_x_add (x, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { a, b });
+  *LPT_ATTRS (node, LptMatMulAttrs) = *LPT_ATTRS (x->node, LptMatMulAttrs);
+  if (y->quant != NULL && a->quant != NULL)
+    {
+      node->flags |= LPT_NODE_RELAXED;
+      lpt_node_out (node)->dtype = y->dtype;
+      lpt_value_set_quant (lpt_node_out (node), y->quant);
+    }
+  return lpt_tfl_x_done (x, node);
+}
+
+static void
+expand_batches (LptTflExpand *x)
+{
+  LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1), *y = lpt_node_out (x->node);
+  const gboolean codes = y->quant != NULL && a->quant != NULL && b->quant != NULL && a->quant->n == 1
+                         && b->quant->n == 1 && y->quant->n == 1;
+  Batches to;
+  if (!codes && y->quant != NULL && y->dtype == LPT_DTYPE_I32)
+    return;
+  a = codes ? a : lpt_tfl_x_in (x, 0);
+  b = codes ? b : lpt_tfl_x_in (x, 1);
+  join_batches (&a->shape, &b->shape, &to);
+  if (to.n > MOST_BATCHES)
+    {
+      a = with_batches (x, a, to.rank, to.all, TRUE);
+      b = with_batches (x, b, to.rank, to.all, TRUE);
+      if (x->error != NULL)
+        return;
+      join_batches (&a->shape, &b->shape, &to);
+    }
+  a = with_batches (x, a, to.n, to.a, FALSE);
+  b = with_batches (x, b, to.n, to.b, FALSE);
+  if (x->error == NULL)
+    lpt_tfl_x_set (x, 0, lpt_tfl_x_reshape (x, product_of (x, a, b), (guint) y->shape.rank, y->shape.dims));
+}
+
 /* A vector at the left is a row, at the right a column, whatever the transposition says. */
 void
 lpt_tfl_expand_matmul (LptTflExpand *x)
@@ -25,6 +152,11 @@ lpt_tfl_expand_matmul (LptTflExpand *x)
   LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1), *y = lpt_node_out (x->node);
   gint64 axes[2], n = 0;
   gboolean row = a->shape.rank == 1, column = b->shape.rank == 1;
+  if (!row && !column && has_many_batches (x->node))
+    {
+      expand_batches (x);
+      return;
+    }
   if (!row && !column)
     {
       lpt_tfl_x_sums (x);

@@ -176,7 +176,7 @@ write_batch (LptTflWriter *w)
     w->real = TRUE;
   if (a->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE || b->producer->op == LPT_OP_DYNAMIC_FAKE_QUANTIZE)
     lpt_tfl_w_fail (w, "data rounded at run time before other weights than one matrix");
-  if (ranks[0] < 2 || ranks[1] < 2 || rank > 5)
+  if (ranks[0] < 2 || ranks[1] < 2 || rank > 4)
     lpt_tfl_w_fail (w, "a product of ranks %d and %d", ranks[0], ranks[1]);
   for (guint i = 0; i < 2 && w->error == NULL; i++)
     in[i] = lpt_tfl_w_in (w, i, LPT_TFL_PLAIN);
