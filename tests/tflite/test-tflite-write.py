@@ -49,6 +49,17 @@ TEXTS = {
 %v = Const {1,2,3,4} : f32[4]
 %n = BatchNormInference(%c, %g, %b, %m, %v) {epsilon=0.001} : f32[1,4,5,5]
 Result(%n) {output="y"}""",
+    "orders of more than five axes": """
+%x = Parameter : f32[2,3,2,2,3,2,2]
+%o = Const {0,2,4,1,3,5,6} : i64[7]
+%p = Const {6,4,2,0,5,3,1} : i64[7]
+%q = Const {0,1,3,5,2,4,6} : i64[7]
+%a = Transpose(%x, %o) : f32[2,2,3,3,2,2,2]
+%b = Transpose(%x, %p) : f32[2,3,2,2,2,2,3]
+%c = Transpose(%x, %q) : f32[2,3,2,2,2,3,2]
+Result(%a) {output="a"}
+Result(%b) {output="b"}
+Result(%c) {output="c"}""",
     "products of more than two batch axes": """
 %x = Parameter : f32[2,3,2,4,5]
 %zero = Const {0} : i64[1]

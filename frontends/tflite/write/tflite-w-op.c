@@ -69,7 +69,7 @@ lpt_tfl_w_step (LptTflWriter *w, gint64 code, const char *what, gint like, guint
 static void
 merge_axes (LptShape *shape, LptInts *order)
 {
-  gint64 dims[LPT_MAX_RANK], place[LPT_MAX_RANK], sorted[LPT_MAX_RANK];
+  gint64 dims[LPT_MAX_RANK], place[LPT_MAX_RANK], sorted[LPT_MAX_RANK] = { 0 };
   guint n = 0, rank = (guint) shape->rank, kept = 0;
   gint64 last = -1;   /* number of the axis before, among those that are kept */
   for (guint i = 0; i < rank; i++)
@@ -101,8 +101,43 @@ merge_axes (LptShape *shape, LptInts *order)
     }
 }
 
-/* TRANSPOSE of more than five axes is newer than 2.9, and there is none of more than six. FALSE: they do not merge to
- * that. */
+static gint64
+length_of (const LptShape *shape, gint64 from, gint64 to)
+{
+  gint64 length = 1;
+  for (gint64 i = from; i < to; i++)
+    length = length < 0 || shape->dims[i] < 0 ? LPT_DYNAMIC : length * shape->dims[i];
+  return length;
+}
+
+/* The first axis of the result that is not at its place is brought there, past what lies before it: a TRANSPOSE of four
+ * axes. What is left of @order then is of fewer axes. */
+static gint
+bring_forward (LptTflWriter *w, gint tensor, LptShape *shape, LptInts *order)
+{
+  gint64 to = 0, from, length;
+  while (order->v[to] == to)
+    to++;
+  from = order->v[to];
+  length = shape->dims[from];
+  const LptShape four = lpt_shape_make (4, (gint64[]) { length_of (shape, 0, to), length_of (shape, to, from), length,
+                                                        length_of (shape, from + 1, shape->rank) });
+  tensor = lpt_tfl_w_reshape (w, tensor, &four, lpt_tfl_w_get (w, tensor)->quant, -1);
+  tensor = lpt_tfl_w_transpose (w, tensor, 4, (gint64[]) { 0, 2, 1, 3 });
+  for (gint64 i = from; i > to; i--)
+    shape->dims[i] = shape->dims[i - 1];
+  shape->dims[to] = length;
+  for (guint i = 0; i < order->n; i++)
+    if (order->v[i] == from)
+      order->v[i] = to;
+    else if (order->v[i] >= to && order->v[i] < from)
+      order->v[i]++;
+  merge_axes (shape, order);
+  return tensor;
+}
+
+/* TRANSPOSE of more than five axes is newer than 2.9, and there is none of more than six: axes merge, or there are
+ * several. FALSE: they do not. */
 static gboolean
 transpose_merged (LptTflWriter *w, gint in, guint n, const gint64 *order, gint out)
 {
@@ -115,9 +150,11 @@ transpose_merged (LptTflWriter *w, gint in, guint n, const gint64 *order, gint o
   merge_axes (&shape, &merged);
   for (gint i = 0; i < shape.rank; i++)
     open += shape.dims[i] == LPT_DYNAMIC;
-  gboolean good = shape.rank <= 5 && open <= 1 && (quant == NULL || quant->n == 1);
+  const gboolean good = open <= 1 && (quant == NULL || quant->n == 1);
   if (good)
     {
+      while (shape.rank > 5)
+        in = bring_forward (w, in, &shape, &merged);
       if (shape.rank > 1)
         in = lpt_tfl_w_transpose (w, lpt_tfl_w_reshape (w, in, &shape, quant, -1), merged.n, merged.v);
       lpt_tfl_w_reshape (w, in, &result, quant, out);
