@@ -11,58 +11,6 @@
 #include "ir/scalar/lpt-loop.h"
 #include "eval/lpt-move.h"
 
-gboolean
-lpt_run_gather (LptCall *call,
-                GError **error)
-{
-  const LptShape *data = &call->in[0].shape, *index = &call->in[1].shape;
-  gint64 batch_dims = LPT_ATTRS (call->node, LptGatherAttrs)->batch_dims;
-  const gint64 *indices = lpt_call_i64 (call, 1, error);
-  gint64 value, batch, outer, n, inner, b, o, i, at;
-  LptMoveForm form;
-  gconstpointer from;
-  gpointer out;
-  char *to;
-  gint axis;
-
-  if (indices == NULL || !lpt_call_int (call, 2, 0, &value, error) ||
-      !lpt_call_axis (call, value, data->rank, &axis, error) || !lpt_move_one (call, &form, &from, &out, error))
-    return FALSE;
-  if (batch_dims < 0)
-    batch_dims += index->rank;
-  if (batch_dims < 0 || batch_dims > axis || batch_dims > index->rank)
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "batch_dims %" G_GINT64_FORMAT " does not fit axis %d",
-                   batch_dims, axis);
-      return FALSE;
-    }
-
-  batch = lpt_dims_product (data, 0, (gint) batch_dims);
-  outer = lpt_dims_product (data, (gint) batch_dims, axis);
-  inner = lpt_dims_product (data, axis + 1, data->rank);
-  n = lpt_dims_product (index, (gint) batch_dims, index->rank);
-  if (batch != lpt_dims_product (index, 0, (gint) batch_dims) ||
-      batch * outer * n * inner != lpt_array_count (&call->out[0]))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data and indices do not fit the output");
-      return FALSE;
-    }
-
-  to = out;
-  for (b = 0; b < batch; b++)
-    for (o = 0; o < outer; o++)
-      for (i = 0; i < n; i++)
-        {
-          if (!lpt_index_wrap (indices[b * n + i], data->dims[axis], &at, error))
-            return FALSE;
-          at = ((b * outer + o) * data->dims[axis] + at) * inner;
-          memcpy (to, (const char *) from + at * (gint64) form.size, (gsize) inner * form.size);
-          to += (gsize) inner * form.size;
-        }
-
-  return TRUE;
-}
-
 /* A line of elements, element j from @from + index j * @stride + j * @step. */
 typedef struct
 {
@@ -134,6 +82,77 @@ pick (const Line *line,
     case 4: return pick_guint32 (line, from, to);
     default: return pick_guint64 (line, from, to);
     }
+}
+
+/* Whole rows of @line's stride, one behind the other. */
+static gboolean
+pick_rows (const Line *line,
+           const char *from,
+           char       *to,
+           gsize       size,
+           GError    **error)
+{
+  const gsize bytes = (gsize) line->stride * size;
+  gint64 j = 0, at;
+
+  if (line->stride == 1)
+    j = pick (line, from, to, size);
+  else
+    for (; j < line->n && (at = place (line->indices[j], line->length)) >= 0; j++, to += bytes)
+      memcpy (to, from + (gsize) at * bytes, bytes);
+
+  return j == line->n || lpt_index_wrap (line->indices[j], line->length, &at, error);
+}
+
+gboolean
+lpt_run_gather (LptCall *call,
+                GError **error)
+{
+  const LptShape *data = &call->in[0].shape, *index = &call->in[1].shape;
+  gint64 batch_dims = LPT_ATTRS (call->node, LptGatherAttrs)->batch_dims;
+  const gint64 *indices = lpt_call_i64 (call, 1, error);
+  gint64 value, batch, outer, n, inner, b, o;
+  LptMoveForm form;
+  gconstpointer from;
+  gpointer out;
+  char *to;
+  gint axis;
+
+  if (indices == NULL || !lpt_call_int (call, 2, 0, &value, error) ||
+      !lpt_call_axis (call, value, data->rank, &axis, error) || !lpt_move_one (call, &form, &from, &out, error))
+    return FALSE;
+  if (batch_dims < 0)
+    batch_dims += index->rank;
+  if (batch_dims < 0 || batch_dims > axis || batch_dims > index->rank)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "batch_dims %" G_GINT64_FORMAT " does not fit axis %d",
+                   batch_dims, axis);
+      return FALSE;
+    }
+
+  batch = lpt_dims_product (data, 0, (gint) batch_dims);
+  outer = lpt_dims_product (data, (gint) batch_dims, axis);
+  inner = lpt_dims_product (data, axis + 1, data->rank);
+  n = lpt_dims_product (index, (gint) batch_dims, index->rank);
+  if (batch != lpt_dims_product (index, 0, (gint) batch_dims) ||
+      batch * outer * n * inner != lpt_array_count (&call->out[0]))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "data and indices do not fit the output");
+      return FALSE;
+    }
+
+  to = out;
+  for (b = 0; b < batch; b++)
+    for (o = 0; o < outer; o++)
+      {
+        const char *whole = (const char *) from + (b * outer + o) * data->dims[axis] * inner * (gint64) form.size;
+
+        if (!pick_rows (&(Line) { indices + b * n, n, data->dims[axis], inner, 0 }, whole, to, form.size, error))
+          return FALSE;
+        to += (gsize) n * (gsize) inner * form.size;
+      }
+
+  return TRUE;
 }
 
 gboolean
