@@ -9,7 +9,8 @@
  * rounding counts as much as the weights', and behind ReLU, Softmax or GELU half of the codes would be left over.
  * Where the target takes signed data alone it is around 0 there, too. Several products that read the same data share
  * its codes. Rounds: the data, to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and
- * what the file asks to be (MatMulNBits with accuracy_level 1 to 3). With the configuration's `dynamic` real constant
+ * what the file asks to be (MatMulNBits with accuracy_level 1 to 3), and sums that are only compared, as forests of
+ * trees are spelled: a rounding there decides otherwise. With the configuration's `dynamic` real constant
  * weights are rounded to 8 bits, too. Data that are codes already are taken as they are: weight-only-given.c; data that
  * is rounded at run time by its codes: rounded-products.c; data that is spelled out as codes and scales:
  * weight-only-spelled.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
@@ -140,6 +141,40 @@ lpt_weight_only_keeps (LptWeightOnly *u,
   return FALSE;
 }
 
+/* Do all who read @value compare it, as it is or moved, or with constants added to it or multiplied? */
+static gboolean
+is_only_compared (const LptValue *value)
+{
+  for (guint i = 0; i < value->uses->len; i++)
+    {
+      LptNode *reader = g_array_index (value->uses, LptUse, i).node;
+      gboolean passes = (reader->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0 && reader->n_out == 1;
+
+      for (guint k = 0; k < reader->n_in; k++)
+        passes = passes && (reader->in[k].value == NULL || reader->in[k].value == value ||
+                            reader->in[k].value->producer->data != NULL);
+      if (reader->n_out == 0 ||
+          (reader->out[0].dtype != LPT_DTYPE_BOOL && !(passes && is_only_compared (&reader->out[0]))))
+        return FALSE;
+    }
+
+  return value->uses->len > 0;
+}
+
+/* Does @node stay real, whose data is? It says why. */
+static gboolean
+declines (LptWeightOnly *u,
+          LptNode       *node)
+{
+  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
+  const gboolean dynamic = lpt_rewriter_config (u->rw)->dynamic;
+
+  if (attrs->real && !dynamic)
+    return !lpt_rewriter_decline (u->rw, node, "the file asks for real data beside its weights of a few bits");
+  return !dynamic && is_only_compared (lpt_node_out (node)) &&
+         !lpt_rewriter_decline (u->rw, node, "its result is only compared: rounded data would decide otherwise");
+}
+
 /* The product of the inputs that are there, in place of @node. */
 static LptNode *
 emit_product (LptWeightOnly    *u,
@@ -216,11 +251,8 @@ rewrite (LptWeightOnly *u,
     return;
   if (source != NULL && !lpt_rounded_matmul (u, source, &w, in, &block))
     return;
-  if (given == NULL && source == NULL && attrs->real && !config->dynamic)
-    {
-      lpt_rewriter_decline (u->rw, node, "the file asks for real data beside its weights of a few bits");
-      return;
-    }
+  if (given == NULL && source == NULL && declines (u, node))
+    return;
   if (block == 0)
     {
       lpt_rewriter_decline (u->rw, node,
