@@ -415,6 +415,28 @@ swapped (LptOnnxWriter *w,
 }
 
 /* Matrices with a bias, or that are read transposed: Gemm. */
+/* The right operand. Constant codes with a scale for each column are one matrix, without axes of length 1 in front:
+ * with such ONNX Runtime fuses the product, and then wants the scales in another shape than DequantizeLinear has. */
+static const char *
+right_operand (LptOnnxWriter *w,
+               LptNode       *node)
+{
+  LptValue *value = lpt_node_in (node, 1);
+  const LptQuant *q = value->quant;
+  const gint first = value->shape.rank - 2;
+
+  if (value->producer->data == NULL || q == NULL || q->n == 1 || first < 1 || q->axis < first || w->bare ||
+      LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ||
+      lpt_tensor_count (value->producer->data) != value->shape.dims[first] * value->shape.dims[first + 1] ||
+      value->shape.rank > lpt_node_in (node, 0)->shape.rank)
+    return IN (1);
+  const LptShape matrix = lpt_shape_make (2, value->shape.dims + first);
+  g_autoptr (LptQuant) quant = lpt_quant_new (q->axis - first, q->n, q->scale, q->zero_point);
+  const char *codes = lpt_onnx_w_tensor (w, "codes", lpt_tensor_reshape (value->producer->data, &matrix, NULL));
+
+  return lpt_onnx_w_dequantized (w, codes, quant, value->dtype, 2);
+}
+
 void
 lpt_onnx_write_matmul (LptOnnxWriter *w,
                        LptNode       *node,
@@ -430,7 +452,7 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
   if (flat)
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);
-  right = fold.n == 0 ? IN (1)
+  right = fold.n == 0 ? right_operand (w, node)
                       : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)),
                                         attrs->transpose_b ? 0 : 1, &fold);
   if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
@@ -443,7 +465,7 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
   else
     {
       const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0),
-                 *b = attrs->transpose_b ? swapped (w, node, 1) : IN (1);
+                 *b = attrs->transpose_b ? swapped (w, node, 1) : fold.n == 0 ? right : IN (1);
 
       if (*bias != '\0')
         lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
