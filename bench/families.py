@@ -317,6 +317,32 @@ def conditioned_layers(seed):
     return b
 
 
+def forests(seed):
+    """Forests of trees, spelled twice: nodes looked up level by level, and products whose sums are compared."""
+    b = Build("forests", seed)
+    rows, features, trees, nodes, leaves = 96, 24, 16, 31, 16
+    x = b.op("Div", b.input("x", (rows, features)), b.rng.uniform(0.5, 2, (1, features)).astype(F32))
+    first = (np.arange(trees) * nodes).astype(np.int64)
+    child = np.minimum(2 * np.arange(nodes) + 1, nodes - 2)
+    left, right = (b.const((first[:, None] + child + i).reshape(-1).astype(np.int64)) for i in (0, 1))
+    feature = b.const(b.rng.randint(0, features, trees * nodes).astype(np.int64))
+    threshold, value = b.const(b.normal((trees * nodes,), 0.8)), b.const(b.normal((trees * nodes,), 0.3))
+    at = b.op("Expand", first[None], axes(rows, trees))
+    flat, own = b.reshape(x, (rows * features,)), (np.arange(rows) * features).astype(np.int64)[:, None]
+    for _ in range(4):
+        seen = b.op("Gather", flat, b.op("Add", b.op("Gather", feature, at), own))
+        at = b.op("Where", b.op("LessOrEqual", seen, b.op("Gather", threshold, at)), b.op("Gather", left, at), b.op("Gather", right, at))
+    chosen = np.zeros((features, trees * (leaves - 1)), F32)
+    chosen[b.rng.randint(0, features, chosen.shape[1]), np.arange(chosen.shape[1])] = 1
+    below = b.op("Less", b.op("MatMul", x, chosen), b.normal((chosen.shape[1],), 0.7))
+    paths = np.zeros((chosen.shape[1], leaves), F32)
+    for leaf in range(leaves):
+        paths[b.rng.choice(len(paths), 3, False), leaf] = 1, -1, 1
+    leaf = b.op("Equal", b.op("MatMul", b.op("Cast", below, to=1), paths), F32(2))
+    b.output(b.op("Gather", value, at), b.op("MatMul", b.op("Cast", leaf, to=1), b.normal((leaves, 5), 1)))
+    return b
+
+
 if __name__ == "__main__":
     archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states,
-                  splines, guided_filter, mixed_weights, conditioned_layers])
+                  splines, guided_filter, mixed_weights, conditioned_layers, forests])
