@@ -10,9 +10,7 @@
  * alone (networks lost 3 to 8 dB), so the data has 16, as two codes; with the configuration's `dynamic` it is asked for
  * speed, and has the first alone.
  * Rounds: the data, to 16 or to 8 bits. Several ops that read the same data share its codes. Weights whose scales
- * change inside a channel, or whose zero points are no integers, stay real, as do those of other than 8 bits. So do
- * depthwise ones where `dynamic` is not asked for: they took 2 to 2.3 times as long as in real numbers (3x3 and 5x5
- * taps of 64 channels, AVX-512 with VNNI), for sums of a few products are less work than two codes for each number.
+ * change inside a channel, or whose zero points are no integers, stay real, as do those of other than 8 bits.
  *
  * Data that is rounded at run time already, an image at a time, has the codes of that (rounded-products.c).
  *
@@ -220,19 +218,6 @@ reads_rounded (LptWeightOnly        *u,
   return breach == NULL || lpt_config_takes_hybrid (config, node) || lpt_rewriter_decline (u->rw, node, "%s", breach);
 }
 
-/* One product for each tap: of those the data's quantization and the two sums cost more than the real product. */
-static gboolean
-stays_real (LptWeightOnly         *u,
-            LptNode               *node,
-            const LptWeightedView *view)
-{
-  const LptShape *weights = &lpt_node_in (node, 1)->shape;
-
-  return view->grouped && !lpt_rewriter_config (u->rw)->dynamic && weights->dims[view->in] == 1 &&
-         !lpt_rewriter_decline (u->rw, node,
-                                "a product of one channel takes less time than the quantization of its data");
-}
-
 void
 lpt_weight_only_window (LptWeightOnly *u,
                         LptNode       *node)
@@ -253,7 +238,7 @@ lpt_weight_only_window (LptWeightOnly *u,
   if ((source == NULL && (u->rounded || u->raised || !lpt_weight_only_takes (x))) || y->dtype != LPT_DTYPE_F32 ||
       y->quant != NULL ||
       !lpt_weight_codes_window (lpt_node_in (node, 1), first, second, &w) ||
-      lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8 || (source == NULL && stays_real (u, node, &view)))
+      lpt_dtype_bits (lpt_tensor_dtype (w.codes)) != 8)
     return;
   unit = unit_of (&w, channel_axis (&lpt_node_in (node, 1)->shape, first, second));
   scales = scales_of (&w, x->shape.rank - 2, 1);
