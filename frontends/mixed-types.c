@@ -150,7 +150,8 @@ lpt_mixed_makes_whole_codes (LptNode *node)
   for (guint o = 0; o < node->n_out; o++)
     codes = codes || (node->out[o].quant != NULL && !lpt_quant_is_plain (node->out[o].quant));
   return codes && node->n_in > 0 && lpt_node_n_bodies (node) == 0 && (node->info->flags & told) == 0
-         && (node->flags & LPT_NODE_RELAXED) == 0 && is_inferred_as (node, TRUE, TRUE);
+         && (node->flags & LPT_NODE_RELAXED) == 0
+         && is_inferred_as (node, (node->info->flags & LPT_OP_F_BITS) == 0, TRUE);
 }
 
 gboolean

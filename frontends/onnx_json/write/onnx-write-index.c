@@ -132,11 +132,12 @@ lpt_onnx_write_non_zero (LptOnnxWriter *w,
                     lpt_onnx_type_from_dtype (node->out[0].dtype));
 }
 
-/* Indices below 0 are off here and count from the end there: the depth stands for them, which is off. Constants and
- * types without them are as they are. */
+/* Indices below 0 are off here and count from the end there: @depth stands for them, which is off. Constants and types
+ * without them are as they are. */
 static const char *
 not_below_zero (LptOnnxWriter *w,
-                LptNode       *node)
+                LptNode       *node,
+                const char    *depth)
 {
   LptTensor *tensor = lpt_node_const_in (node, 0);
   gboolean below = tensor == NULL && lpt_dtype_min (lpt_onnx_w_real_type (node, 0)) < 0;
@@ -148,7 +149,7 @@ not_below_zero (LptOnnxWriter *w,
     return indices;
   zero = lpt_onnx_w_scalar (w, "zero", LPT_DTYPE_I64, 0);
 
-  return lpt_onnx_w_step (w, "Where", 3, lpt_onnx_w_step (w, "Less", 2, indices, zero), I64 (1), indices);
+  return lpt_onnx_w_step (w, "Where", 3, lpt_onnx_w_step (w, "Less", 2, indices, zero), depth, indices);
 }
 
 void
@@ -162,7 +163,10 @@ lpt_onnx_write_one_hot (LptOnnxWriter *w,
                            lpt_onnx_w_step (w, "Reshape", 2, IN (2), shape) };
 
   const gboolean single = lpt_node_in (node, 0)->shape.rank == 0;
-  const char *indices = not_below_zero (w, node), *depth = I64 (1);
+  /* A depth of one element, whatever its rank, has none or one there. */
+  const gboolean scalar = lpt_node_in (node, 1)->shape.rank == 0;
+  const char *depth = scalar ? I64 (1) : lpt_onnx_w_step (w, "Reshape", 2, I64 (1), shape);
+  const char *indices = not_below_zero (w, node, depth);
   const char *y = single ? lpt_onnx_w_temp (w, "OneHot") : OUT (0);
 
   /* ONNX Runtime's kernels with int32 values want a real depth. */

@@ -373,6 +373,8 @@ lpt_onnx_w_quant (LptOnnxWriter   *w,
     {
       if (!((float) quant->scale[i] > 0) || isinf ((float) quant->scale[i]))
         lpt_onnx_w_fail (w, "a scale that is no single-precision number above 0");
+      if (quant->zero_point[i] < lpt_dtype_min (dtype) || quant->zero_point[i] > lpt_dtype_max (dtype))
+        lpt_onnx_w_fail (w, "a zero point that is none of the codes");
       zeros[i] = quant->zero_point[i];
     }
   *scale = lpt_onnx_w_tensor (w, scale_name, lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, quant->scale, NULL));

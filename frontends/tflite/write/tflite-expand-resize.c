@@ -191,7 +191,8 @@ lpt_tfl_expand_resize (LptTflExpand *x)
         ways[i] = read_matrix (ways[i].matrix, m, n);
       moves = moves && (ways[i].matrix == NULL || ways[i].moves);
     }
-  if (!moves || (v->quant != NULL && v->quant->n > 1))
+  /* Codes of another quantization are those of the numbers. */
+  if (!moves || (v->quant != NULL && (v->quant->n > 1 || !lpt_quant_equal (v->quant, lpt_node_out (x->node)->quant))))
     v = lpt_tfl_x_in (x, 0);
   for (gint i = 0; i < in.rank && !x->declined && x->error == NULL; i++)
     if (ways[i].matrix != NULL)

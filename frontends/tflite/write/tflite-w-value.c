@@ -220,8 +220,8 @@ lpt_tfl_w_real (LptTflWriter *w, LptValue *value, LptTflLayout layout)
       place->real[layout] = lpt_tfl_w_const (w, name, real, NULL);
       return place->real[layout];
     }
-  /* DEQUANTIZE has none of 32 bits. */
-  if (value->dtype == LPT_DTYPE_I32)
+  /* DEQUANTIZE has none of 32 bits, nor of 64. */
+  if (lpt_dtype_bits (value->dtype) >= 32)
     {
       gint numbers = lpt_tfl_w_cast (w, tensor, LPT_DTYPE_F32);
       return place->real[layout] = lpt_quant_is_plain (value->quant) ? numbers
@@ -380,9 +380,8 @@ lpt_tfl_w_alias (LptTflWriter *w, guint o, LptTflLayout layout, gint tensor, dou
   const LptValue *x = lpt_node_in (w->node, 0), *y = &w->node->out[o];
   if (tensor < 0)
     return;
-  /* Numbers of codes, of which others become. */
-  if (w->real && x->quant != NULL && y->quant != NULL
-      && (x->dtype != y->dtype || !lpt_quant_equal (x->quant, y->quant)))
+  /* Numbers, of codes or not, of which other codes become. */
+  if (w->real && y->quant != NULL && (x->dtype != y->dtype || !lpt_quant_equal (x->quant, y->quant)))
     lpt_tfl_w_pass (w, tensor, lpt_tfl_w_out (w, o, layout, 1));
   else
     put_at (w, &w->node->out[o], layout, tensor, gauge);

@@ -35,8 +35,10 @@ layout_of (LptTflWriter *w, guint i)
 void
 lpt_tfl_write_identity (LptTflWriter *w, gint64 code)
 {
+  const LptValue *from = lpt_node_in (w->node, 0), *to = lpt_node_out (w->node);
   LptTflLayout layout = layout_of (w, 0);
   double gauge;
+  w->real = w->real || (to->quant != NULL && (from->dtype != to->dtype || !lpt_quant_equal (from->quant, to->quant)));
   gint x = lpt_tfl_w_in_free (w, 0, layout, &gauge);
   lpt_tfl_w_alias (w, 0, layout, x, gauge);
 }

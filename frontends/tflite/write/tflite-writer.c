@@ -101,8 +101,8 @@ runs_on_codes (const Row *row, LptNode *node)
         continue;
       if (x->dtype == LPT_DTYPE_I32 || x->dtype == LPT_DTYPE_I64)
         {
-          /* A bias; sums that are operands have kernels where they stand for themselves. */
-          if (operands && !lpt_quant_is_plain (x->quant))
+          /* A bias; sums that are operands have kernels where they stand for themselves, and are moved as they are. */
+          if ((operands && !lpt_quant_is_plain (x->quant)) || (i == 0 && y->quant != NULL && x->dtype != y->dtype))
             return FALSE;
           continue;
         }
