@@ -114,7 +114,7 @@ find_hybrid (LptTflWriter *w, Weighted *v, gint axis, gint64 outputs)
 {
   LptNode *round = lpt_node_src (w->node, 0), *deq = lpt_node_src (w->node, 1);
   if (round->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE || deq->op != LPT_OP_DEQUANTIZE || lpt_node_const_in (deq, 0) == NULL
-      || !scales_fit (lpt_node_in (deq, 0)->quant, axis, outputs))
+      || lpt_node_in (deq, 0)->quant == NULL || !scales_fit (lpt_node_in (deq, 0)->quant, axis, outputs))
     return FALSE;
   check_rounding (w, round, lpt_node_in (deq, 0)->quant);
   v->hybrid = TRUE;
