@@ -141,24 +141,48 @@ lpt_weight_only_keeps (LptWeightOnly *u,
   return FALSE;
 }
 
-/* Do all who read @value compare it, as it is or moved, or with constants added to it or multiplied? */
+/* Does @node only move @value, or add constants to it or multiply it by them? */
 static gboolean
-is_only_compared (const LptValue *value)
+passes_on (const LptNode  *node,
+           const LptValue *value)
 {
-  for (guint i = 0; i < value->uses->len; i++)
-    {
-      LptNode *reader = g_array_index (value->uses, LptUse, i).node;
-      gboolean passes = (reader->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) != 0 && reader->n_out == 1;
+  if ((node->info->flags & (LPT_OP_F_ELEMENTWISE | LPT_OP_F_PRESERVES)) == 0 || node->n_out != 1)
+    return FALSE;
+  for (guint k = 0; k < node->n_in; k++)
+    if (node->in[k].value != NULL && node->in[k].value != value && node->in[k].value->producer->data == NULL)
+      return FALSE;
 
-      for (guint k = 0; k < reader->n_in; k++)
-        passes = passes && (reader->in[k].value == NULL || reader->in[k].value == value ||
-                            reader->in[k].value->producer->data != NULL);
-      if (reader->n_out == 0 ||
-          (reader->out[0].dtype != LPT_DTYPE_BOOL && !(passes && is_only_compared (&reader->out[0]))))
+  return TRUE;
+}
+
+/* Do all who read @value compare it, as it is or passed on? */
+static gboolean
+is_only_compared (LptValue *value)
+{
+  g_autoptr (GPtrArray) open = g_ptr_array_new ();
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  g_ptr_array_add (open, value);
+  while (open->len > 0)
+    {
+      const LptValue *next = g_ptr_array_steal_index_fast (open, open->len - 1);
+
+      if (next->uses->len == 0)
         return FALSE;
+      for (guint i = 0; i < next->uses->len; i++)
+        {
+          LptNode *reader = g_array_index (next->uses, LptUse, i).node;
+
+          if (reader->n_out > 0 && reader->out[0].dtype == LPT_DTYPE_BOOL)
+            continue;
+          if (!passes_on (reader, next))
+            return FALSE;
+          if (g_hash_table_add (seen, reader))
+            g_ptr_array_add (open, &reader->out[0]);
+        }
     }
 
-  return value->uses->len > 0;
+  return TRUE;
 }
 
 /* Does @node stay real, whose data is? It says why. */
