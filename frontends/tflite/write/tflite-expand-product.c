@@ -102,14 +102,17 @@ has_many_batches (LptNode *node)
          && lpt_node_src (node, 0)->op != LPT_OP_DYNAMIC_FAKE_QUANTIZE;
 }
 
-/* The node's product of other shapes; codes of one scale stay such. */
+/* The node's product of other shapes, of @codes or of real numbers; @row, @column: the side was a vector, which nothing
+ * transposes. */
 static LptValue *
-product_of (LptTflExpand *x, LptValue *a, LptValue *b)
+product_of (LptTflExpand *x, LptValue *a, LptValue *b, gboolean codes, gboolean row, gboolean column)
 {
+  const LptMatMulAttrs *attrs = LPT_ATTRS (x->node, LptMatMulAttrs);
   const LptValue *y = lpt_node_out (x->node);
   LptNode *node = lpt_tfl_x_add (x, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { a, b });
-  *LPT_ATTRS (node, LptMatMulAttrs) = *LPT_ATTRS (x->node, LptMatMulAttrs);
-  if (y->quant != NULL && a->quant != NULL)
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = attrs->transpose_a && !row;
+  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = attrs->transpose_b && !column;
+  if (codes)
     {
       node->flags |= LPT_NODE_RELAXED;
       lpt_node_out (node)->dtype = y->dtype;
@@ -140,15 +143,16 @@ expand_batches (LptTflExpand *x)
     }
   a = with_batches (x, a, to.n, to.a, FALSE);
   b = with_batches (x, b, to.n, to.b, FALSE);
-  if (x->error == NULL)
-    lpt_tfl_x_set (x, 0, lpt_tfl_x_reshape (x, product_of (x, a, b), (guint) y->shape.rank, y->shape.dims));
+  if (x->error != NULL)
+    return;
+  LptValue *whole = product_of (x, a, b, codes, FALSE, FALSE);
+  lpt_tfl_x_set (x, 0, lpt_tfl_x_reshape (x, whole, (guint) y->shape.rank, y->shape.dims));
 }
 
 /* A vector at the left is a row, at the right a column, whatever the transposition says. */
 void
 lpt_tfl_expand_matmul (LptTflExpand *x)
 {
-  const LptMatMulAttrs *attrs = LPT_ATTRS (x->node, LptMatMulAttrs);
   LptValue *a = lpt_tfl_x_raw (x, 0), *b = lpt_tfl_x_raw (x, 1), *y = lpt_node_out (x->node);
   gint64 axes[2], n = 0;
   gboolean row = a->shape.rank == 1, column = b->shape.rank == 1;
@@ -170,16 +174,7 @@ lpt_tfl_expand_matmul (LptTflExpand *x)
   b = plain ? b : lpt_tfl_x_in (x, 1);
   a = row ? lpt_tfl_x_reshape (x, a, 2, (gint64[]) { 1, -1 }) : a;
   b = column ? lpt_tfl_x_reshape (x, b, 2, (gint64[]) { -1, 1 }) : b;
-  LptNode *node = lpt_tfl_x_add (x, LPT_OP_MATMUL, 1, 2, (LptValue *[]) { a, b });
-  if (plain)
-    {
-      node->flags |= LPT_NODE_RELAXED;
-      lpt_node_out (node)->dtype = y->dtype;
-      lpt_value_set_quant (lpt_node_out (node), y->quant);
-    }
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_a = attrs->transpose_a && !row;
-  LPT_ATTRS (node, LptMatMulAttrs)->transpose_b = attrs->transpose_b && !column;
-  LptValue *whole = lpt_tfl_x_done (x, node);
+  LptValue *whole = product_of (x, a, b, plain, row, column);
   gint rank = y->shape.rank + row + column;
   if (row)
     axes[n++] = rank - 2;
