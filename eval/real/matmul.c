@@ -131,20 +131,6 @@ take_operands (LptCall  *call,
   return p->rows != NULL;
 }
 
-/* Rank at least 2 and which of the last axes are rows and columns. */
-static void
-as_matrix (LptShape *shape,
-           gboolean *transpose,
-           gboolean  column)
-{
-  if (shape->rank >= 2)
-    return;
-  *transpose = FALSE;
-  shape->dims[column ? 1 : 0] = 1;
-  shape->dims[column ? 0 : 1] = shape->rank == 1 ? (column ? shape->dims[0] : shape->dims[1]) : 1;
-  shape->rank = 2;
-}
-
 /* @shapes: batch axes of both operands and of the result */
 static void
 run_batches (LptCall        *call,
@@ -197,16 +183,8 @@ lpt_run_matmul (LptCall *call,
 
   if (!lpt_call_refuse_zero (call, error))
     return FALSE;
-  if (a.rank == 1)
-    {
-      a.dims[1] = a.dims[0];
-      a.dims[0] = 1;
-      a.rank = 2;
-      ta = FALSE;
-    }
-  as_matrix (&b, &tb, TRUE);
-  if (a.rank < 2)
-    as_matrix (&a, &ta, FALSE);
+  lpt_shape_to_matrix (&a, &ta, FALSE);
+  lpt_shape_to_matrix (&b, &tb, TRUE);
 
   p.m = a.dims[a.rank - (ta ? 1 : 2)];
   p.k = a.dims[a.rank - (ta ? 2 : 1)];

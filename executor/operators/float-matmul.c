@@ -261,16 +261,6 @@ typedef struct
   LptProgramValue *a, *b;
 } Product;
 
-/* The shape of a row (@left) or a column that a vector is. */
-static LptShape
-as_matrix (const LptShape *shape,
-           gboolean        left)
-{
-  const gint64 length = shape->rank == 1 ? shape->dims[0] : 0;
-
-  return shape->rank == 1 ? lpt_shape_make (2, (gint64[]) { left ? 1 : length, left ? length : 1 }) : *shape;
-}
-
 static void
 turn (Product *p)
 {
@@ -305,12 +295,14 @@ match (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_CONSTANT);
   if ((biased && !lpt_is_real_constant (op->in[2])) || lpt_has_zero (op))
     return lpt_refuse (op, LPT_REMARK_COMPUTED);
-  x = as_matrix (&op->in[0]->array.shape, TRUE);
-  w = as_matrix (&op->in[1]->array.shape, FALSE);
-  if (x.rank < 2 || w.rank < 2)
+  x = op->in[0]->array.shape;
+  w = op->in[1]->array.shape;
+  if (x.rank < 1 || w.rank < 1)
     return lpt_refuse (op, LPT_REMARK_SHAPES);
-  p->transpose_a = attrs->transpose_a && op->in[0]->array.shape.rank > 1;
-  p->transpose_b = attrs->transpose_b && op->in[1]->array.shape.rank > 1;
+  p->transpose_a = attrs->transpose_a;
+  p->transpose_b = attrs->transpose_b;
+  lpt_shape_to_matrix (&x, &p->transpose_a, FALSE);
+  lpt_shape_to_matrix (&w, &p->transpose_b, TRUE);
   p->m = (gsize) x.dims[x.rank - (p->transpose_a ? 1 : 2)];
   p->k = (gsize) x.dims[x.rank - (p->transpose_a ? 2 : 1)];
   p->n = (gsize) w.dims[w.rank - (p->transpose_b ? 2 : 1)];
@@ -342,7 +334,7 @@ gboolean
 lpt_prepare_float_matmul (LptProgram   *program,
                           LptProgramOp *op)
 {
-  gboolean copies, transpose_a, transpose_b;
+  gboolean copies;
   gsize k, n, max_rows;
   LptOpForm form;
   Product own;
@@ -352,8 +344,6 @@ lpt_prepare_float_matmul (LptProgram   *program,
     return FALSE;
   k = own.k;
   n = own.n;
-  transpose_a = own.transpose_a;
-  transpose_b = own.transpose_b;
   p = g_new0 (MatMul, 1);
   p->kernel = program->kernels.fgemm;
   p->transpose = program->kernels.transpose;
@@ -364,10 +354,10 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->k = k;
   p->batch = own.batch;
   p->matrices = (gsize) lpt_dims_product (&p->batch, 0, p->batch.rank);
-  p->a_row = transpose_a ? 1 : k;
-  p->a_step = transpose_a ? p->m : 1;
-  p->b_k = transpose_b ? 1 : (ptrdiff_t) n;
-  p->b_n = transpose_b ? (ptrdiff_t) k : 1;
+  p->a_row = own.transpose_a ? 1 : k;
+  p->a_step = own.transpose_a ? p->m : 1;
+  p->b_k = own.transpose_b ? 1 : (ptrdiff_t) n;
+  p->b_n = own.transpose_b ? (ptrdiff_t) k : 1;
   copies = p->a_step == 1 && lpt_float_rows_collide (k) && n > BLOCK;
   max_rows = copies ? lpt_float_copied_rows (k) : MAX_ROWS;
   lpt_float_epilogue_init (&p->end, op, 2, column_axis (op, own.turned), n);
@@ -381,7 +371,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
       p->packed = lpt_float_pack (program, op,
                                   &(LptFloatPacks) { own.b->array.data, NULL, 0, count, k, n, p->b_k, p->b_n });
       p->packed_step = (n + PANEL - 1) / PANEL * PANEL * k;
-      if (!transpose_a && count == 1)
+      if (!own.transpose_a && count == 1)
         {
           /* All matrices meet the same one: they are one. */
           p->m *= p->matrices;
@@ -403,8 +393,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
           lpt_program_fuse (gather, op, NULL);
           p->chosen = gather;
         }
-      p->turns = transpose_b;
-      p->in_place = !transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
+      p->turns = own.transpose_b;
+      p->in_place = !own.transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
     }

@@ -196,6 +196,21 @@ lpt_dims_product (const LptShape *shape,
   return product;
 }
 
+void
+lpt_shape_to_matrix (LptShape *shape,
+                     gboolean *transpose,
+                     gboolean  right)
+{
+  const gint64 length = shape->rank == 1 ? shape->dims[0] : 1;
+
+  if (shape->rank >= 2)
+    return;
+  *transpose = FALSE;
+  shape->rank = 2;
+  shape->dims[0] = right ? length : 1;
+  shape->dims[1] = right ? 1 : length;
+}
+
 gboolean
 lpt_index_wrap (gint64   index,
                 gint64   length,

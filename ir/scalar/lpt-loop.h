@@ -71,6 +71,8 @@ gboolean lpt_broadcast_check (const LptShape *in, const LptShape *out, gint64 *s
 gboolean lpt_index_next (gint rank, const gint64 *dims, gint64 *index);
 /* Product of dims [from, to). */
 gint64   lpt_dims_product (const LptShape *shape, gint from, gint to);
+/* Of an operand of MatMul: a vector is a row, at the @right a column, and is not transposed; a number is both. */
+void     lpt_shape_to_matrix (LptShape *shape, gboolean *transpose, gboolean right);
 /* The greatest number that divides both; that of 0 and another is the other. */
 gint64   lpt_common_divisor (gint64 a, gint64 b);
 /* Negative indices count from the end; FALSE + error when outside. */
