@@ -8,6 +8,7 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
+#include "ir/scalar/lpt-sorted.h"
 #include "eval/lpt-move.h"
 
 gboolean
@@ -147,39 +148,19 @@ lpt_run_eye (LptCall *call,
   return TRUE;
 }
 
-/* Does boundary @i lie below @x? */
-static gboolean
-is_below (const float *bounds,
-          gint64       i,
-          float        x,
-          gboolean     right)
-{
-  return right ? bounds[i] < x : bounds[i] <= x;
-}
-
-/* How many of @n boundaries are below @x. Those that rise are halved, others, or with NaN among them, are counted. */
+/* How many of @n boundaries in any order, NaN among them, are below @x, or at it. */
 static gint64
 count_below (const float *bounds,
              gint64       n,
              float        x,
-             gboolean     right,
-             gboolean     rise)
+             gboolean     or_at)
 {
-  gint64 low = 0, high = n, count = 0;
+  gint64 count = 0;
 
-  while (rise && low < high)
-    {
-      const gint64 middle = low + (high - low) / 2;
+  for (gint64 i = 0; i < n; i++)
+    count += or_at ? bounds[i] <= x : bounds[i] < x;
 
-      if (is_below (bounds, middle, x, right))
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  for (gint64 i = 0; i < n && !rise; i++)
-    count += is_below (bounds, i, x, right);
-
-  return rise ? low : count;
+  return count;
 }
 
 /* Number of boundaries below x; with_right_bound: a value on a boundary belongs to the bucket that ends there. */
@@ -198,7 +179,7 @@ lpt_run_bucketize (LptCall *call,
   for (i = 1; i < n; i++)
     rise = rise && bounds[i - 1] <= bounds[i];
   for (i = 0; i < count; i++)
-    y[i] = count_below (bounds, n, x[i], right, rise);
+    y[i] = rise ? lpt_sorted_below_f32 (bounds, n, x[i], !right) : count_below (bounds, n, x[i], !right);
 
   return TRUE;
 }

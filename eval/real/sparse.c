@@ -10,6 +10,7 @@
 
 #include "eval/lpt-exec-ops.h"
 #include "ir/scalar/lpt-loop.h"
+#include "ir/scalar/lpt-sorted.h"
 
 /* A table of rows, what comes of it, and weights of the indices. */
 typedef struct
@@ -309,31 +310,10 @@ lpt_run_search_sorted (LptCall *call,
     }
   for (gint64 i = 0; i < count; i++)
     {
-      gint64 start = sorted->rank > 1 ? i / per * length : 0, low = 0, high = length;
+      const gint64 start = sorted->rank > 1 ? i / per * length : 0;
 
-      while (low < high)
-        {
-          gint64 middle = low + (high - low) / 2;
-          gboolean below;
-
-          if (integer)
-            {
-              gint64 a = ((const gint64 *) s)[start + middle], b = ((const gint64 *) v)[i];
-
-              below = right ? a <= b : a < b;
-            }
-          else
-            {
-              float a = ((const float *) s)[start + middle], b = ((const float *) v)[i];
-
-              below = right ? a <= b : a < b;
-            }
-          if (below)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      y[i] = low;
+      y[i] = integer ? lpt_sorted_below_i64 ((const gint64 *) s + start, length, ((const gint64 *) v)[i], right)
+                     : lpt_sorted_below_f32 ((const float *) s + start, length, ((const float *) v)[i], right);
     }
 
   return TRUE;
