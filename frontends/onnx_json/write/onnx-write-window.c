@@ -414,7 +414,6 @@ swapped (LptOnnxWriter *w,
   return output;
 }
 
-/* Matrices with a bias, or that are read transposed: Gemm. */
 /* The right operand. Constant codes with a scale for each column are one matrix, without axes of length 1 in front:
  * with such ONNX Runtime fuses the product, and then wants the scales in another shape than DequantizeLinear has. */
 static const char *
@@ -433,10 +432,10 @@ right_operand (LptOnnxWriter *w,
   const LptShape matrix = lpt_shape_make (2, value->shape.dims + first);
   g_autoptr (LptQuant) quant = lpt_quant_new (q->axis - first, q->n, q->scale, q->zero_point);
   const char *codes = lpt_onnx_w_tensor (w, "codes", lpt_tensor_reshape (value->producer->data, &matrix, NULL));
-
   return lpt_onnx_w_dequantized (w, codes, quant, value->dtype, 2);
 }
 
+/* Matrices with a bias, or that are read transposed: Gemm. */
 void
 lpt_onnx_write_matmul (LptOnnxWriter *w,
                        LptNode       *node,
@@ -465,7 +464,7 @@ lpt_onnx_write_matmul (LptOnnxWriter *w,
   else
     {
       const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0),
-                 *b = attrs->transpose_b ? swapped (w, node, 1) : fold.n == 0 ? right : IN (1);
+                 *b = attrs->transpose_b ? swapped (w, node, 1) : right;
 
       if (*bias != '\0')
         lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
