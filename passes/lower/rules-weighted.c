@@ -39,9 +39,6 @@
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-same-code.h"
 
-/* What is less of a step of the accumulator never changes a code. */
-#define NO_REST 1e-6
-
 /* Axis of the output channels in the output, their number (of a matrix product it may be open), and their axis in the
  * weights (-1 = [G, O] flattened). */
 static gboolean
@@ -336,7 +333,7 @@ emit_weighted (LptLower      *lw,
   if (copy == NULL)
     return NULL;
   for (c = 0; c < n; c++)
-    exact &= fabs (rest[c]) < NO_REST;
+    exact &= lpt_is_rest_of_sum (rest[c], 0);
   if (!exact)
     lpt_floats_set (lpt_node_bias_rest (copy), n, rest);
   copy->out[0].dtype = dtype;

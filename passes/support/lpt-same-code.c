@@ -24,5 +24,5 @@ gboolean
 lpt_is_rest_of_sum (double x,
                     double sum)
 {
-  return fabs (x) <= fmin (fmax (NO_REST, fabs (sum) / (1 << 21)), MOST);
+  return fabs (x) < fmin (fmax (NO_REST, fabs (sum) / (1 << 21)), MOST);
 }
