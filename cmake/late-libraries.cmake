@@ -1,5 +1,5 @@
-# Names under which libzip and gdk-pixbuf are opened at run time (frontends/data/late-library.h): LPT_LIBZIP_SONAME, LPT_PIXBUF_SONAME.
-# Without one of these names both are linked, and LPT_LATE_LIBRARIES is OFF.
+# libzip and gdk-pixbuf are opened at run time (frontends/data/late-library.h) under the names LPT_LIBZIP_SONAME, LPT_PIXBUF_SONAME. Without
+# one of these both are linked: LPT_LATE_LIBRARIES is OFF, LPT_LINKED has the targets and LPT_PC_OPTIONAL the modules of pkg-config.
 #
 # SPDX-License-Identifier: Apache-2.0
 
@@ -28,9 +28,15 @@ if (LPT_LATE_LIBRARIES)
   list (APPEND LPT_LATE_DEFINITIONS LPT_LATE_LIBRARIES)
 endif ()
 
-# lpt_use_library (TARGET SCOPE NAME): links it, unless it is opened.
-function (lpt_use_library target scope optional)
-  if (NOT LPT_LATE_LIBRARIES)
-    target_link_libraries (${target} ${scope} PkgConfig::LPT_${optional})
+set (LPT_HAVE "")
+set (LPT_LINKED "")
+set (LPT_PC_OPTIONAL "")
+foreach (optional LIBZIP PIXBUF)
+  if (LPT_${optional}_FOUND)
+    list (APPEND LPT_HAVE LPT_HAVE_${optional})
+    if (NOT LPT_LATE_LIBRARIES)
+      list (APPEND LPT_LINKED PkgConfig::LPT_${optional})
+      string (APPEND LPT_PC_OPTIONAL " ${LPT_${optional}_MODULE_NAME}")
+    endif ()
   endif ()
-endfunction ()
+endforeach ()
