@@ -71,7 +71,7 @@ load_bytes (const Wide *w, Form form, const uint8_t *const *at)
 }
 
 /* Rows of one column, n <= 4. */
-INLINE Column
+LPT_TILE Column
 load_64 (const Wide *w, Form form, const uint8_t *const *col, size_t n)
 {
   const __m512i none = _mm512_setzero_si512 ();
@@ -95,7 +95,7 @@ codes_64 (const Wide *w, int stage, Column x)
 #undef CODES
 }
 
-INLINE void
+LPT_TILE void
 finish_64 (const Wide *w, int stage, Form form, size_t i, Column x)
 {
   const LptDwconvRun *r = w->r;
@@ -123,7 +123,7 @@ dot_64 (Column sum, Column x, const __m512i w[4])
                     _mm512_dpbusd_epi32 (sum.x2, x.x2, w[2]), _mm512_dpbusd_epi32 (sum.x3, x.x3, w[3]) };
 }
 
-INLINE void
+LPT_TILE void
 wide_3x3 (const Wide *w, int stage, Form form, size_t stride)
 {
   const LptDwconvRun *r = w->r;
@@ -179,7 +179,7 @@ wide_3x3 (const Wide *w, int stage, Form form, size_t stride)
 /* --- 3x3 of stride 1, 32 channels of two pixels in two rows --- */
 
 /* Columns col and the next one: the four rows that both output rows read, 32 channels of each. */
-INLINE Column
+LPT_TILE Column
 load_pair (const Wide *w, const uint8_t *const *col)
 {
   const uint8_t *const *below = col + w->next;
@@ -196,7 +196,7 @@ between (Column a, Column b)
                     _mm512_shuffle_i64x2 (a.x2, b.x2, 0x4e), _mm512_shuffle_i64x2 (a.x3, b.x3, 0x4e) };
 }
 
-INLINE void
+LPT_TILE void
 finish_pair (const Wide *w, int stage, char *out, Column x)
 {
   __m512i bytes = codes_64 (w, stage, x);
@@ -212,7 +212,7 @@ finish_pair (const Wide *w, int stage, char *out, Column x)
 
 /* Four rows of a column are interleaved once: the upper output row meets the first three with its weights, the lower one the
  * last three. Of an odd number of pixels the last but one is made twice. */
-INLINE void
+LPT_TILE void
 squares_3x3 (const Wide *w, int stage)
 {
   const LptDwconvRun *r = w->r;
@@ -258,7 +258,7 @@ load_group (const Wide *w, Form form, const uint8_t *const *col, size_t g)
   return n >= 4 ? load_64 (w, form, col + 4 * g, 4) : load_64 (w, form, col + 4 * g, n);
 }
 
-INLINE void
+LPT_TILE void
 pixel_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i)
 {
   const LptDwconvRun *r = w->r;
@@ -272,7 +272,7 @@ pixel_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], siz
 }
 
 /* Pixels i, i + shift, i + 2 shift and i + 3 shift, where shift pixels are a tap: each column serves all that read it. */
-INLINE void
+LPT_TILE void
 pixels_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i, size_t shift)
 {
   const LptDwconvRun *r = w->r;
@@ -316,7 +316,7 @@ wide_weights (const LptDwconvRun *r, const Wide *w, Form form, __m512i (*weights
     }
 }
 
-INLINE void
+LPT_TILE void
 wide_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4])
 {
   const LptDwconvRun *r = w->r;
@@ -352,7 +352,7 @@ run_wide (const Wide *w, int stage, Form form, const __m512i (*weights)[4])
 }
 
 /* Channels from c on, as many as exist up to 64 or, of two rows, 32. */
-INLINE void
+LPT_TILE void
 run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
 {
   const LptEpilogue *e = r->epilogue;

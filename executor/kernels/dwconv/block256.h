@@ -37,7 +37,7 @@ load_row (const Block *b, int mode, const uint8_t *x)
 }
 
 /* The first n rows of a column, 1 to 4. */
-ALWAYS Column
+LPT_TILE Column
 load_column (const Block *b, int mode, const uint8_t *const *col, size_t n)
 {
   const __m128i none = _mm_setzero_si128 ();
@@ -64,7 +64,7 @@ store_sums (const Sums *sums, int32_t *acc)
 }
 
 /* Pixels from i on, of any kernel: weights are read once for all; those behind the last pixel are the last again. */
-ALWAYS void
+LPT_TILE void
 sum_any (const Block *b, int mode, size_t i, int32_t *acc)
 {
   const LptDwconvRun *r = b->r;
@@ -92,7 +92,7 @@ sum_any (const Block *b, int mode, size_t i, int32_t *acc)
 }
 
 /* The same for k x k of stride and dilation 1, k a constant; PIXELS pixels exist. taps[kx * groups + g]. */
-ALWAYS void
+LPT_TILE void
 sum_square (const Block *b, int mode, size_t i, size_t k, const Taps *taps, int32_t *acc)
 {
   const LptDwconvRun *r = b->r;
@@ -104,7 +104,7 @@ sum_square (const Block *b, int mode, size_t i, size_t k, const Taps *taps, int3
       const uint8_t *const *col = r->cols + i * k + 4 * g;
       size_t n = rows_of (k, g);
 
-#pragma GCC unroll 10
+LPT_TILE_UNROLL
       for (size_t x = 0; x < PIXELS + k - 1; x++)
         {
           const Column column = load_column (b, mode, col + x * k, n);
@@ -119,7 +119,7 @@ sum_square (const Block *b, int mode, size_t i, size_t k, const Taps *taps, int3
 }
 
 /* k, a constant: sum_square takes it; 0: any kernel. */
-ALWAYS void
+LPT_TILE void
 block_256 (const Block *b, int mode, size_t k)
 {
   const LptDwconvRun *r = b->r;

@@ -49,7 +49,7 @@ load_row (const Block *b, const uint8_t *x, bool whole)
 }
 
 /* Rows [4g, 4g + n) of a column, n <= 4: channel in the lane, row in the byte. */
-INLINE __m512i
+LPT_TILE __m512i
 load_column (const Block *b, const uint8_t *const *col, size_t n, bool whole)
 {
   const __m512i lanes = _mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -74,7 +74,7 @@ load_column (const Block *b, const uint8_t *const *col, size_t n, bool whole)
 }
 
 /* Sums of `pixels` (1 to 4) pixels from i on; STAGE_NONE: the general output stage runs. */
-INLINE void
+LPT_TILE void
 finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {
   const LptDwconvRun *r = b->r;
@@ -123,7 +123,7 @@ finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i 
 
 /* A block of channels of any kernel. Four pixels meet a column's rows one after the other: in a line of the cache they
  * are neighbours, and lines of a tall kernel may share one set. */
-INLINE void
+LPT_TILE void
 block_any (const Block *b, int stage, bool whole)
 {
   const LptDwconvRun *r = b->r;
@@ -155,7 +155,7 @@ block_any (const Block *b, int stage, bool whole)
 }
 
 /* 3x3 of stride 1 or 2, weights in registers. */
-INLINE void
+LPT_TILE void
 block_3x3 (const Block *b, int stage, bool whole, size_t stride)
 {
   const LptDwconvRun *r = b->r;
@@ -215,7 +215,7 @@ block_3x3 (const Block *b, int stage, bool whole, size_t stride)
 }
 
 /* 5x5 of stride 1: each column is a group of four rows and a single row. */
-INLINE void
+LPT_TILE void
 block_5x5 (const Block *b, int stage, bool whole)
 {
   const LptDwconvRun *r = b->r;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "executor/kernels/igemm/conv.h"
+#include "executor/kernels/lpt-isa.h"
 
 /* Whole output rows, one behind the other. cols[y * cols_step + x * kh + ky] points at channel 0 of a column's row;
  * pixel i of row y, tap (ky, kx) reads column i * stride_w + kx * dilation_w. Reads channels [c0, c1) of the input

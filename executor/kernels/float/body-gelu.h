@@ -29,7 +29,7 @@ gelu_lanes (const LptFloatGelu *g, bool by_tanh, bool divides, V x)
   return x * g->before * ((t + 1.0f) * g->between) * g->after;
 }
 
-INLINE void
+LPT_TILE void
 gelu_all (const LptFloatGelu *g, bool by_tanh, bool divides, size_t n, const float *in, float *out)
 {
   const LptFloatGelu own = *g;

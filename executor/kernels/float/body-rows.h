@@ -112,7 +112,7 @@ LPT_FN (lpt_float_softmax) (size_t rows, size_t cols, const float *in, size_t ld
     }
 }
 
-INLINE void
+LPT_TILE void
 softmax_lanes (size_t n, size_t cols, const float *in, size_t ld, float *out)
 {
   V best = splat (-INFINITY), factors;
@@ -198,7 +198,7 @@ column_step (LptFloatReduce reduce, const float *in, size_t left, D sum[2 * PART
 }
 
 /* Sixteen columns at most. */
-INLINE void
+LPT_TILE void
 reduce_block (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums)
 {
   double lanes[16] = { 0 };
@@ -241,7 +241,7 @@ LPT_FN (lpt_float_reduce_columns) (LptFloatReduce reduce, size_t rows, size_t co
     }
 }
 
-INLINE double
+LPT_TILE double
 reduce_line (LptFloatReduce reduce, size_t cols, const float *in)
 {
   const double none = reduce == LPT_REDUCE_PRODUCT ? 1.0 : 0.0;
@@ -272,7 +272,7 @@ extreme_step (const float *in, size_t left, float sign, V best[PARTS])
     }
 }
 
-INLINE double
+LPT_TILE double
 extreme_line (size_t cols, const float *in, float sign)
 {
   V best[PARTS];

@@ -43,7 +43,7 @@ part_size (size_t left, int q, size_t width)
   while (0)
 
 /* Lane l and lane l + 8, then l and l + 4, l and l + 2, the last two. */
-INLINE double
+LPT_TILE double
 sum_lanes (const D v[2 * PARTS])
 {
 #if defined (__AVX2__)
@@ -116,7 +116,7 @@ exp_within (V x)
 #endif
 }
 
-INLINE V
+LPT_TILE V
 exp_lanes (V x)
 {
   const V zero = { 0 }, least = splat (-87.33f);
@@ -188,7 +188,7 @@ soft_plus_lanes (V x)
 }
 
 /* x = 2^n m with m in [sqrt (1/2), sqrt (2)); denormals are made larger first. */
-INLINE V
+LPT_TILE V
 log_lanes (V x)
 {
   const V zero = { 0 }, least = splat (1.17549435e-38f), most = splat (3.40282347e38f), half = splat (0.70710678f);
@@ -272,7 +272,7 @@ map_lanes (LptFloatMap map, V x)
     }
 }
 
-INLINE void
+LPT_TILE void
 map_all (LptFloatMap map, size_t n, const float *in, float *out)
 {
   size_t i = 0;
@@ -442,7 +442,7 @@ power_all (size_t n, const float *a, size_t a_step, const float *b, size_t b_ste
       }
 }
 
-INLINE void
+LPT_TILE void
 binary_all (LptFloatBinary op, size_t n, const float *a, size_t a_step, const float *b, size_t b_step, float *out)
 {
   size_t i = 0;

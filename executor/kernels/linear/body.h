@@ -28,7 +28,7 @@ typedef struct {
 } Columns;
 
 /* q: of the query; k: of the token; next: key, and decay, of the token behind it */
-INLINE void
+LPT_TILE void
 pass (Columns *c, size_t vectors, Does does, const float *q, const float *k, const float *next, const float *decay)
 {
   const size_t pitch = c->p->value, rows = c->p->key, step = c->p->decay_next;

@@ -10,6 +10,7 @@
 
 #include <immintrin.h>
 
+#include "executor/kernels/lpt-isa.h"
 #include "executor/kernels/requant/requant.h"
 
 #define INLINE static inline __attribute__ ((always_inline))
@@ -269,7 +270,7 @@ stage_vec (int stage, const LptEpilogue *e, const StageChannels *s, RequantVec *
 
 /* Codes of a stage, not yet limited. A float below the integers' range, or a NaN, converts to the lowest integer, which
  * the limits turn into lo; one above must be cut before, where multipliers may be large. */
-INLINE __m512i
+LPT_TILE __m512i
 stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 {
   if (STAGE_IS_FMA (stage))
