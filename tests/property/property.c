@@ -4,6 +4,7 @@
  */
 
 #include "tests/property/property.h"
+#include "tests/unit/under-sanitizers.h"
 
 #include <lpt/lpt-text.h>
 
@@ -114,24 +115,12 @@ reduced (LptGraph *graph, guint seed, PropertyExamine examine, char **failure)
 
 /* --- all of them --- */
 
-/* Under AddressSanitizer a graph takes five times as long. */
-#if defined (__SANITIZE_ADDRESS__)
-#define SHARE 3
-#elif defined (__has_feature)
-#if __has_feature (address_sanitizer)
-#define SHARE 3
-#endif
-#endif
-#ifndef SHARE
-#define SHARE 1
-#endif
-
 void
 property_check (guint usual, guint nightly, const RandomSizes *sizes, PropertyExamine examine)
 {
   const char *some = g_getenv ("LPT_TEST_GRAPH"), *dash = some != NULL ? strchr (some, '-') : NULL;
   guint first = some != NULL ? (guint) atoi (some) : 0;
-  guint all = g_getenv ("LPT_TEST_NIGHTLY") != NULL ? nightly : usual / SHARE;
+  guint all = g_getenv ("LPT_TEST_NIGHTLY") != NULL ? nightly : UNDER_SANITIZERS ? usual / 3 : usual;
   guint n = dash != NULL ? (guint) atoi (dash + 1) + 1 : some != NULL ? first + 1 : all;
   guint failures = 0;
   for (guint seed = first; seed < n && failures < 5; seed++)
