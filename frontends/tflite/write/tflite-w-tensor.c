@@ -202,6 +202,16 @@ lpt_tfl_w_number (LptTflWriter *w, const char *what, gint like, double value)
 }
 
 gint
+lpt_tfl_w_with_scale_of (LptTflWriter *w, const char *what, gint x, gint out)
+{
+  LptTflWTensor *from = w->error == NULL ? lpt_tfl_w_get (w, x) : NULL;
+  LptTflWTensor *to = from != NULL ? lpt_tfl_w_get (w, out) : NULL;
+  if (from == NULL || from->quant == NULL || to->quant == NULL || lpt_quant_equal (from->quant, to->quant))
+    return out;
+  return lpt_tfl_w_like (w, what, x, &to->shape);
+}
+
+gint
 lpt_tfl_w_like (LptTflWriter *w, const char *what, gint like, const LptShape *shape)
 {
   LptTflWTensor *t = lpt_tfl_w_get (w, like);

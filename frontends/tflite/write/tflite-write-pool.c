@@ -93,14 +93,7 @@ lpt_tfl_write_pool (LptTflWriter *w, gint64 code)
   x = narrow ? lpt_tfl_window_unsqueeze (w, x, FALSE) : x;
   x = pads ? lpt_tfl_window_pad (w, x, &window, max) : x;
   gint64 activation = weigh ? TFL_ACT_NONE : lpt_tfl_w_activation (w, &value, &gauge);
-  gint out = lpt_tfl_window_out (w, value, gauge), direct = out;
-  /* Both have one scale; another one comes behind. */
-  const LptQuant *from = lpt_tfl_w_get (w, x)->quant, *to = lpt_tfl_w_get (w, out)->quant;
-  if (w->error == NULL && from != NULL && to != NULL && !lpt_quant_equal (from, to))
-    {
-      LptShape shape = lpt_tfl_w_get (w, out)->shape;
-      direct = lpt_tfl_w_like (w, "pooled", x, &shape);
-    }
+  gint out = lpt_tfl_window_out (w, value, gauge), direct = lpt_tfl_w_with_scale_of (w, "pooled", x, out);
   if (weigh)
     direct = lpt_tfl_w_like (w, "pooled", out, NULL);
   LptTflWOp *op = lpt_tfl_w_op (w, code, 1, &x, direct);

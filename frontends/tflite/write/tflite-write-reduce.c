@@ -9,6 +9,9 @@
 
 #include "ir/infer/lpt-infer-util.h"
 #include "ir/lpt-batch-norm.h"
+#include "ir/scalar/lpt-resize.h"
+
+#define MAX_LENGTH (1 << 16)     /* of an axis that is resized, to look at every element */
 
 static LptTflLayout
 layout_of (LptTflWriter *w)
@@ -95,13 +98,8 @@ lpt_tfl_write_reduce (LptTflWriter *w, gint64 code)
   in[1] = lpt_tfl_w_i32s (w, "axes", axes.n, axes.v);
   /* What is left without its axes has the IR's order. */
   gint out = lpt_tfl_w_out (w, 0, keep ? layout : LPT_TFL_PLAIN, gauge), direct = out;
-  const LptTflWTensor *from = lpt_tfl_w_get (w, in[0]), *to = lpt_tfl_w_get (w, out);
-  if (w->error == NULL && from->quant != NULL && to->quant != NULL && (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
-      && !lpt_quant_equal (from->quant, to->quant))
-    {
-      LptShape shape = to->shape;
-      direct = lpt_tfl_w_like (w, "reduced", in[0], &shape);
-    }
+  if (code == TFL_REDUCE_MAX || code == TFL_REDUCE_MIN)
+    direct = lpt_tfl_w_with_scale_of (w, "reduced", in[0], out);
   LptTflWOp *op = lpt_tfl_w_op (w, code, 2, in, direct);
   lpt_tfl_w_set (op, LPT_TFL_INT (ReducerOptions, keep_dims, keep));
   if (direct != out)
@@ -314,14 +312,24 @@ coordinates (const LptInterpolateAttrs *a, gboolean nearest, gboolean *corners, 
          || (*corners ? a->nearest_mode == LPT_NEAREST_ROUND_PREFER_CEIL : a->nearest_mode == LPT_NEAREST_FLOOR);
 }
 
-/* Both for whole factors: the cell that the centre of a pixel lies in. */
+/* Does it repeat each pixel as often, in whichever mode: is it asymmetric and rounds down for all that is seen? */
 static gboolean
 is_whole_upsampling (const LptShape *in, const LptShape *out, const LptInterpolateAttrs *a)
 {
   for (gint i = 2; i < 4; i++)
-    if (in->dims[i] < 1 || out->dims[i] < 1 || out->dims[i] % in->dims[i] != 0)
-      return FALSE;
-  return a->coordinate_transformation_mode == LPT_COORD_HALF_PIXEL || a->nearest_mode == LPT_NEAREST_FLOOR;
+    {
+      const gint64 n = in->dims[i], m = out->dims[i];
+      if (n < 1 || m < 1 || m % n != 0 || m > MAX_LENGTH)
+        return FALSE;
+      for (gint64 o = 0; o < m; o++)
+        {
+          const float scale = (float) m / (float) n;
+          const float x = lpt_resize_coordinate (a->coordinate_transformation_mode, o, scale, n, m);
+          if (CLAMP (lpt_resize_nearest (a->nearest_mode, x, scale), 0, n - 1) != o / (m / n))
+            return FALSE;
+        }
+    }
+  return TRUE;
 }
 
 static gboolean
@@ -389,7 +397,10 @@ lpt_tfl_w_resizes (LptNode *node, gboolean *align_corners, gboolean *half_pixels
   gboolean linear = a->mode == LPT_INTERPOLATE_LINEAR_ONNX || a->mode == LPT_INTERPOLATE_LINEAR;
   gboolean corners = FALSE, half = FALSE, known = modern && coordinates (a, nearest, &corners, &half);
   if (!known && nearest && in->rank == 4 && modern && is_whole_upsampling (in, out, a))
-    known = TRUE;
+    {
+      known = TRUE;
+      corners = half = FALSE;
+    }
   if (align_corners != NULL)
     *align_corners = corners;
   if (half_pixels != NULL)
@@ -433,8 +444,8 @@ lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
   if (w->error != NULL)
     return;
   in[1] = write_sizes (w);
-  LptTflWOp *op = lpt_tfl_w_op (w, nearest ? TFL_RESIZE_NEAREST_NEIGHBOR : TFL_RESIZE_BILINEAR, 2, in,
-                                lpt_tfl_w_out (w, 0, LPT_TFL_LAST, gauge));
+  gint out = lpt_tfl_w_out (w, 0, LPT_TFL_LAST, gauge), direct = lpt_tfl_w_with_scale_of (w, "resized", in[0], out);
+  LptTflWOp *op = lpt_tfl_w_op (w, nearest ? TFL_RESIZE_NEAREST_NEIGHBOR : TFL_RESIZE_BILINEAR, 2, in, direct);
   if (nearest)
     {
       lpt_tfl_w_set (op, LPT_TFL_INT (ResizeNearestNeighborOptions, align_corners, corners));
@@ -446,4 +457,6 @@ lpt_tfl_write_resize (LptTflWriter *w, gint64 code)
       lpt_tfl_w_set (op, LPT_TFL_INT (ResizeBilinearOptions, half_pixel_centers, half));
     }
   lpt_tfl_w_need (op, half || (nearest && corners) ? 3 : 1);
+  if (direct != out)
+    lpt_tfl_w_op (w, TFL_QUANTIZE, 1, &direct, out);
 }

@@ -49,7 +49,7 @@ find_row (LptOp op)
 }
 
 /* Does @node only move or choose codes, to such that mean other numbers? Operators leave them as they are; a
- * CONCATENATION's writer turns them in front. */
+ * CONCATENATION's writer turns them in front. Those of ops that compute know whether the kernels requantize. */
 static gboolean
 moves_to_others (LptNode *node)
 {

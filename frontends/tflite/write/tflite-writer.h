@@ -107,6 +107,9 @@ LptTflWTensor *lpt_tfl_w_get    (LptTflWriter *w, gint tensor);
 void          lpt_tfl_w_check   (LptTflWriter *w, LptTflWGraph *graph);
 /* A tensor like @like, with another shape; NULL shape: the same. */
 gint          lpt_tfl_w_like    (LptTflWriter *w, const char *what, gint like, const LptShape *shape);
+/* What an operator writes whose kernels leave the scale of input @x as it is: @out, or one of that scale, behind which
+ * QUANTIZE makes @out. */
+gint          lpt_tfl_w_with_scale_of (LptTflWriter *w, const char *what, gint x, gint out);
 
 /* --- values (tflite-w-value.c) ------------------------------------------------------ */
 
