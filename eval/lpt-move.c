@@ -25,14 +25,14 @@ lpt_move_form (const LptCall *call,
                guint          first,
                guint          n)
 {
-  const LptArray *out = &call->out[0];
-  LptMoveForm form = { out->dtype, lpt_storage_size (out->dtype) };
+  LptMoveForm form = { call->out[0].dtype, lpt_storage_size (call->out[0].dtype) };
   gboolean raw = TRUE;
-  guint i;
+  guint i, o;
 
-  for (i = first; i < first + n; i++)
-    raw = raw && (!lpt_call_has (call, i) ||
-                  (lpt_array_takes_codes (out, &call->in[i]) && same_codes (call->in[i].quant, out->quant)));
+  for (o = 0; o < call->n_out; o++)
+    for (i = first; i < first + n; i++)
+      raw = raw && (!lpt_call_has (call, i) || (lpt_array_takes_codes (&call->out[o], &call->in[i]) &&
+                                                same_codes (call->in[i].quant, call->out[o].quant)));
   if (!raw)
     form = (LptMoveForm) { LPT_DTYPE_F32, sizeof (float) };
 
