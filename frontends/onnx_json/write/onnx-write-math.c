@@ -416,6 +416,16 @@ lpt_onnx_write_select (LptOnnxWriter *w,
   lpt_onnx_w_node (w, "Where", OUT (0), 3, IN (0), IN (1), IN (2));
 }
 
+/* The operators on bits want one type. */
+static void
+hold_type (LptOnnxWriter *w,
+           LptNode       *node)
+{
+  if (node->n_in == 2 && lpt_onnx_w_real_type (node, 0) != lpt_onnx_w_real_type (node, 1))
+    lpt_onnx_w_fail (w, "bits of %s beside %s", lpt_dtype_name (lpt_onnx_w_real_type (node, 0)),
+                     lpt_dtype_name (lpt_onnx_w_real_type (node, 1)));
+}
+
 /* Booleans have operators of their own. */
 void
 lpt_onnx_write_bitwise (LptOnnxWriter *w,
@@ -426,9 +436,7 @@ lpt_onnx_write_bitwise (LptOnnxWriter *w,
   g_autofree char *bits = g_strconcat ("Bitwise", onnx, NULL);
   const char *op = boolean ? onnx : lpt_onnx_w_strdup (w, bits);
 
-  if (node->n_in == 2 && lpt_onnx_w_real_type (node, 0) != lpt_onnx_w_real_type (node, 1))
-    lpt_onnx_w_fail (w, "bits of %s beside %s", lpt_dtype_name (lpt_onnx_w_real_type (node, 0)),
-                     lpt_dtype_name (lpt_onnx_w_real_type (node, 1)));
+  hold_type (w, node);
   if (node->n_in == 1)
     lpt_onnx_w_node (w, op, OUT (0), 1, IN (0));
   else
@@ -442,6 +450,7 @@ lpt_onnx_write_bit_shift (LptOnnxWriter *w,
 {
   if (lpt_dtype_kind (lpt_onnx_w_real_type (node, 0)) != LPT_KIND_UINT)
     lpt_onnx_w_fail (w, "shifts of signed integers");
+  hold_type (w, node);
   lpt_onnx_w_string (w, lpt_onnx_w_node (w, "BitShift", OUT (0), 2, operand (w, node, 0), operand (w, node, 1)),
                      "direction", onnx);
 }
