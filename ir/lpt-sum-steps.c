@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#define TOLERANCE 1e-5    /* a scale in single precision, twice rounded, is the same */
+/* What single precision leaves of a step: both scales, their product, and that as it is read, rounded. */
+#define ROUNDED (4.0 / (1 << 24))
 
 gint64
 lpt_weighted_parameter (const LptQuant *quant, gint group_axis, gint64 groups, gint64 per_group, gint64 channel)
@@ -79,7 +80,7 @@ lpt_quant_same_numbers (const LptQuant *a, const LptQuant *b)
   for (guint c = 0; c < n && same; c++)
     {
       const guint i = a->n == 1 ? 0 : c, k = b->n == 1 ? 0 : c;
-      same = a->zero_point[i] == b->zero_point[k] && fabs (a->scale[i] - b->scale[k]) <= TOLERANCE * fabs (b->scale[k]);
+      same = a->zero_point[i] == b->zero_point[k] && fabs (a->scale[i] - b->scale[k]) <= ROUNDED * fabs (b->scale[k]);
     }
   return same;
 }
