@@ -296,6 +296,7 @@ lpt_onnx_write_pad (LptOnnxWriter *w,
   static const char *const modes[] = { "constant", "edge", "reflect", NULL };
   int mode = LPT_ATTRS (node, LptPadAttrs)->pad_mode;
   const char *parts[2] = { I64 (1), I64 (2) }, *pads = lpt_onnx_w_temp (w, "pads");
+  const char *border = mode == LPT_PAD_CONSTANT ? IN (3) : "";
   Onnx__NodeProto *y;
 
   if (mode == LPT_PAD_SYMMETRIC)
@@ -304,7 +305,10 @@ lpt_onnx_write_pad (LptOnnxWriter *w,
       return;
     }
   lpt_onnx_w_int (w, lpt_onnx_w_list (w, "Concat", 1, &pads, 2, parts), "axis", 0);
-  y = lpt_onnx_w_node (w, "Pad", OUT (0), 3, IN (0), pads, mode == LPT_PAD_CONSTANT ? IN (3) : "");
+  /* An integer beside codes is the number that it is. */
+  if (border[0] != '\0' && lpt_onnx_w_real_type (node, 3) != lpt_onnx_w_real_type (node, 0))
+    border = lpt_onnx_w_cast (w, border, lpt_onnx_w_real_type (node, 0));
+  y = lpt_onnx_w_node (w, "Pad", OUT (0), 3, IN (0), pads, border);
   lpt_onnx_w_string (w, y, "mode", modes[mode]);
 }
 

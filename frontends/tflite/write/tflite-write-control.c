@@ -40,6 +40,9 @@ lpt_tfl_write_read_value (LptTflWriter *w, gint64 code)
 void
 lpt_tfl_write_assign (LptTflWriter *w, gint64 code)
 {
+  const LptQuant *from = lpt_node_in (w->node, 0)->quant, *to = lpt_node_out (w->node)->quant;
+  if (from != to && (from == NULL || to == NULL || !lpt_quant_equal (from, to)))
+    lpt_tfl_w_fail (w, "a state that is handed on as other codes");
   gint in[] = { handle (w, LPT_ATTRS (w->node, LptVariableAttrs)->variable_id), lpt_tfl_w_in (w, 0, LPT_TFL_PLAIN) };
   lpt_tfl_w_op (w, code, 2, in, -1);
   /* What the node hands on is what it stores. */

@@ -307,16 +307,22 @@ lpt_tfl_write_strided_slice (LptTflWriter *w, gint64 code)
 
 /* --- borders, repetition ------------------------------------------------------------------------ */
 
-/* The constant that stands at the borders of @data: a code beside codes, a number where those are written as such. */
+/* The constant that stands at the borders of @data: a number, or what its codes stand for, as a code beside codes. */
 static gint
 pad_value (LptTflWriter *w, LptTensor *value, gint data)
 {
-  const LptQuant *own = lpt_node_in (w->node, 3)->quant, *q = own != NULL ? own : lpt_node_in (w->node, 0)->quant;
+  const LptQuant *own = lpt_node_in (w->node, 3)->quant, *to = lpt_tfl_w_get (w, data)->quant;
+  const LptDType dtype = lpt_tfl_dtype (lpt_tfl_w_get (w, data)->type);
   double number = lpt_tensor_get_f64 (value, 0);
-  if (w->real && q != NULL && q->n > 1)
-    lpt_tfl_w_fail (w, "a border of several scales in real numbers");
-  else if (w->real && q != NULL)
-    number = (number - q->zero_point[0]) * q->scale[0];
+  if (own != NULL && own->n > 1)
+    lpt_tfl_w_fail (w, "a border of several scales");
+  if (to != NULL && own != NULL && lpt_quant_equal (own, to))
+    return lpt_tfl_w_number (w, "value", data, number);
+  if (own != NULL)
+    number = (number - own->zero_point[0]) * own->scale[0];
+  if (to != NULL)
+    number = fmax (lpt_dtype_min (dtype), fmin (nearbyint (number / to->scale[0]) + to->zero_point[0],
+                                                lpt_dtype_max (dtype)));
   return lpt_tfl_w_number (w, "value", data, number);
 }
 

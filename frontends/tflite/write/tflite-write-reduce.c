@@ -287,6 +287,7 @@ lpt_tfl_write_batch_norm (LptTflWriter *w, gint64 code)
     lpt_tfl_w_fail (w, "an older form");
   if (w->error != NULL)
     return;
+  w->real = w->real || lpt_node_in (w->node, 0)->quant != NULL || lpt_node_out (w->node)->quant != NULL;
   LptShape shape = { .rank = layout == LPT_TFL_LAST ? 1 : rank - 1 };
   for (gint i = 0; i < shape.rank; i++)
     shape.dims[i] = i == 0 ? n : 1;

@@ -192,6 +192,21 @@ has_open_lengths (LptNode *node)
   return FALSE;
 }
 
+/* Is @node, which is quantized, written as it stands? What several operators make sees to its codes itself, but for
+ * moves, which know of none. */
+static gboolean
+stays_as_it_is (const Row *row, LptNode *node)
+{
+  const LptValue *x = lpt_node_in (node, 0), *y = node->n_out > 0 ? lpt_node_out (node) : NULL;
+  if (node->op == LPT_OP_QUANTIZE || node->op == LPT_OP_DEQUANTIZE)
+    return TRUE;
+  if (row->types != 0)
+    return runs_on_codes (row, node) && !would_wrap (node);
+  if ((node->info->flags & LPT_OP_F_PRESERVES) == 0 || x == NULL || y->quant == NULL)
+    return TRUE;
+  return x->quant != NULL && x->dtype == y->dtype && lpt_quant_equal (x->quant, y->quant);
+}
+
 static void
 write_node (LptTflWriter *w, LptNode *node)
 {
@@ -199,8 +214,7 @@ write_node (LptTflWriter *w, LptNode *node)
   LptWeightedView view;
   LptDType dtype;
   w->node = node;
-  w->real = row != NULL && row->types != 0 && node->op != LPT_OP_QUANTIZE && node->op != LPT_OP_DEQUANTIZE
-            && is_quantized (node) && (!runs_on_codes (row, node) || would_wrap (node));
+  w->real = row != NULL && is_quantized (node) && !stays_as_it_is (row, node);
   if (row == NULL)
     lpt_tfl_w_fail (w, lpt_tfl_w_expands (node->op) && has_open_lengths (node)
                        ? "no operator does this, and several only where all lengths are known (--shape)"
