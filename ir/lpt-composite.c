@@ -108,6 +108,9 @@ lpt_composite_spell (LptGraph       *graph,
   LptSpeller s = { graph, node, purpose, finish, data };
   LptValue *y = NULL;
 
+  /* The ops that it is made of make real numbers, which become codes at its end. */
+  if (node->n_out > 0 && lpt_node_out (node)->quant != NULL)
+    return NULL;
   for (guint i = 0; i < G_N_ELEMENTS (rules) && y == NULL; i++)
     if (rules[i].op == node->op && (node->flags & LPT_NODE_RELAXED) == 0 && purpose >= rules[i].first)
       y = rules[i].spell (&s);
