@@ -1,7 +1,7 @@
 /* fast-case.h - the fused program against the plain ops: the same graph, the same bytes
  *
- * At every level of the CPU, with one to three threads, and with the units of overlapped loops in an order drawn. Under sanitizers each
- * level has one of these, another at each level.
+ * At every level of the CPU, with one to three threads, and with the units of overlapped loops in an order drawn. Under
+ * sanitizers each level has one of these, another at each level.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,7 +1,7 @@
 /* under-sanitizers.h - is this program built with AddressSanitizer?
  *
- * It takes five times as long there, and what it looks for then is memory: tests that compare many ways to the same result take a part of
- * them.
+ * It takes five times as long there, and what it looks for then is memory: tests that compare many ways to the same
+ * result take a part of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
