@@ -21,7 +21,7 @@
 #endif
 #endif
 #ifdef LPT_ONE_TILE
-#define LPT_TILE static __attribute__ ((noinline))
+#define LPT_TILE static __attribute__ ((noinline, unused))
 #define LPT_TILE_UNROLL   /* copies beyond the end of a loop of variable length look like accesses to gcc */
 #else
 #define LPT_TILE static inline __attribute__ ((always_inline))
