@@ -146,8 +146,11 @@ lpt_onnx_w_cast_out (LptOnnxWriter *w,
                      const char    *x,
                      LptDType       from)
 {
-  if (node->out[0].dtype == from)
+  /* Codes are made of real numbers, behind. */
+  const LptDType to = lpt_onnx_w_is_quantized (&node->out[0]) ? LPT_DTYPE_F32 : node->out[0].dtype;
+
+  if (to == from)
     lpt_onnx_w_node (w, "Identity", OUT (0), 1, x);
   else
-    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, x), "to", lpt_onnx_type_from_dtype (node->out[0].dtype));
+    lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, x), "to", lpt_onnx_type_from_dtype (to));
 }
