@@ -10,6 +10,9 @@
  *     Dequantize (int32 constant) =>  the real constant (a bias)
  *     Reshape (Dequantize (constant)), [O, ...] to [G, O / G, ...] => the chain of the reshaped constant
  *
+ * Where that interval is none of f32 (scales of 1e36 and more), the FakeQuantize is Round (x / s) between the least and
+ * the greatest code, times s.
+ *
  * The interval of scale s and zero point z is [(qmin - z) s, (qmax - z) s]. Rounds:
  * Quantize rounds x / s to even and adds z, FakeQuantize rounds (x - low) / s, so
  * exact halves may go the other way, by one step.

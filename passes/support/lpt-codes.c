@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-quant-plain.h"
@@ -79,6 +81,83 @@ lpt_codes_meet_numbers (const LptNode *node)
 
 /* --- pieces -------------------------------------------------------------------- */
 
+/* An interval of f32 has finite ends, and so is its length. One that holds large numbers, which stand for "none", may
+ * not. */
+static gboolean
+is_interval (const LptQuant *quant,
+             double          low,
+             double          high)
+{
+  const double most = lpt_dtype_max (LPT_DTYPE_F32);
+
+  for (guint i = 0; i < quant->n; i++)
+    {
+      const double zero = quant->zero_point[i], steps = fmax (high - low, fmax (fabs (low - zero), fabs (high - zero)));
+
+      if (steps * quant->scale[i] > most)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* The next step of the numbers that @value are: by one for each channel, named @name/@what; NULL: by none. */
+static LptValue *
+step (LptCodes       *nz,
+      LptOp           op,
+      LptValue       *value,
+      const char     *name,
+      const char     *what,
+      LptValue       *by)
+{
+  g_autofree char *own = g_strdup_printf ("%s/%s", name, what);
+
+  LptNode *node = lpt_graph_add (lpt_rewriter_graph (nz->rw), op, op == LPT_OP_ROUND ? 5 : 1, own, by != NULL ? 2 : 1,
+                                 (LptValue *[]) { value, by });
+
+  lpt_node_infer (node, NULL);
+  return lpt_node_out (node);
+}
+
+/* What FakeQuantize has no interval for, in plain arithmetic: (clamp (round (x / scale) + zero point) - zero point) *
+ * scale. */
+static LptValue *
+round_to_codes (LptCodes       *nz,
+                LptNode        *quantize,
+                const LptQuant *out,
+                const char     *name)
+{
+  const LptValue *q = lpt_node_out (quantize);
+  const LptShape *shape = &lpt_node_in (quantize, 0)->shape;
+  const LptQuant *quants[2] = { q->quant, out != NULL ? out : q->quant };
+  LptValue *x = lpt_node_in (quantize, 0), *scale[2] = { NULL }, *zero[2] = { NULL };
+  LptClampAttrs *ends;
+
+  for (guint k = 0; k < (out != NULL ? 2 : 1); k++)
+    {
+      g_autofree double *zeros = g_new (double, quants[k]->n);
+
+      for (guint i = 0; i < quants[k]->n; i++)
+        zeros[i] = quants[k]->zero_point[i];
+      scale[k] = along (nz, name, k == 0 ? "scale" : "other_scale", quants[k], shape, LPT_DTYPE_F32, quants[k]->scale);
+      if (lpt_quant_has_zero_points (quants[k]))
+        zero[k] = along (nz, name, k == 0 ? "zero_point" : "other_zero_point", quants[k], shape, LPT_DTYPE_F32, zeros);
+    }
+  x = lpt_codes_convert (nz, x, LPT_DTYPE_F32, x->producer->name);
+  x = step (nz, LPT_OP_ROUND, step (nz, LPT_OP_DIVIDE, x, name, "Divide", scale[0]), name, "Round", NULL);
+  LPT_ATTRS (x->producer, LptRoundAttrs)->mode = LPT_ROUND_MODE_HALF_TO_EVEN;
+  if (zero[0] != NULL)
+    x = step (nz, LPT_OP_ADD, x, name, "Add", zero[0]);
+  x = step (nz, LPT_OP_CLAMP, x, name, "Clamp", NULL);
+  ends = LPT_ATTRS (x->producer, LptClampAttrs);
+  ends->min = lpt_dtype_min (q->dtype);
+  ends->max = lpt_dtype_max (q->dtype);
+  if (zero[1] != NULL)
+    x = step (nz, LPT_OP_SUBTRACT, x, name, "Subtract", zero[1]);
+  if (out != NULL)
+    x = step (nz, LPT_OP_MULTIPLY, x, name, "Multiply", scale[1]);
+  return x;
+}
+
 /* FakeQuantize of what @quantize reads; @out NULL = its codes. In f32, whatever the data: an interval in half
  * precision has steps of another length. */
 LptValue *
@@ -94,6 +173,8 @@ lpt_codes_fake_quantize (LptCodes       *nz,
   LptValue *in[5] = { lpt_codes_convert (nz, x, LPT_DTYPE_F32, x->producer->name) };
   LptNode *node;
 
+  if (!is_interval (q->quant, low, high) || (out != NULL && !is_interval (out, low, high)))
+    return round_to_codes (nz, quantize, out, name);
   in[1] = end_of (nz, name, "input_low", q->quant, &x->shape, low);
   in[2] = end_of (nz, name, "input_high", q->quant, &x->shape, high);
   if (out != NULL && lpt_quant_equal (out, q->quant))
