@@ -36,4 +36,11 @@ Result(%a) {output="a"}""",
 %t = Divide(%n, %two) {m_pythondiv=false}
 Result(%h) {output="h"}
 Result(%t) {output="t"}""",
+    "rows of the greatest": """
+%x = Parameter : f32[1,24]
+%k = Const {7} : i64[]
+%v = TopK(%x, %k) {axis=1, mode=max, sort=value, index_element_type=i64} : f32[1,7], i64[1,7]
+%four = Const {4} : i64[]
+%r = Divide(%v.1, %four) {m_pythondiv=false}
+Result(%r) {output="r"}""",
 }

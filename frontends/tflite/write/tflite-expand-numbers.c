@@ -2,7 +2,7 @@
  *
  *     LogicalXor      a != b
  *     Mod             the remainder of |a| and |b|, with the sign of a
- *     Divide          of 64 bits: of 32, which lengths and constants fit
+ *     Divide          of 64 bits: of 32, which lengths, places and constants fit
  *     IsNaN           x != x;  IsInf: x is one of the infinities;  IsFinite: |x| is below infinity
  *     Sign            (x > 0) - (x < 0)
  *     Relu            max (x, 0) of integers without a scale, which RELU divides by one
@@ -47,12 +47,22 @@ lpt_tfl_expand_mod (LptTflExpand *x)
   lpt_tfl_x_set (x, 0, lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT1 (NEGATIVE, rest), rest));
 }
 
-/* Do its numbers fit 32 bits, as lengths of a file do, and what only moves them? */
+/* Is it places along an axis of data? */
+static gboolean
+is_place (LptValue *v)
+{
+  LptNode *node = v->producer;
+  return node->op == LPT_OP_ARG_MAX || (node->op == LPT_OP_TOP_K && v == &node->out[1]);
+}
+
+/* Do its numbers fit 32 bits, as lengths and places of a file do, and what only moves them? */
 static gboolean
 is_short (LptValue *v, guint depth)
 {
   LptNode *node = v->producer;
-  if (lpt_dtype_bits (v->dtype) < 32 || v->dtype == LPT_DTYPE_I32 || node->op == LPT_OP_SHAPE_OF)
+  guint traits = node->info->flags & (LPT_OP_F_COUNTS | LPT_OP_F_RANDOM);
+  if (lpt_dtype_bits (v->dtype) < 32 || v->dtype == LPT_DTYPE_I32 || traits == LPT_OP_F_COUNTS
+      || is_place (v))
     return TRUE;
   if (node->data != NULL)
     {
