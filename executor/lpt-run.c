@@ -128,6 +128,36 @@ typedef struct
   const LptOverlap *overlap;   /* or several */
 } TaskRun;
 
+/* Where the operands of the op at @i, which has a form, lie for @thread. */
+static LptOpData
+data_of (const LptPlanContext *context,
+         guint                 i,
+         unsigned              thread)
+{
+  const LptProgram *program = context->plan->program;
+  const LptProgramOp *op = program->ops->pdata[i];
+  guint8 *const *in = context->addresses + context->first[i];
+
+  return (LptOpData) { .in = in,
+                       .out = in[op->form.n_in],
+                       .more = in + op->form.n_in + 1,
+                       .kept = in[op->form.n_in + 1 + op->form.n_more],
+                       .workspace = context->workspace + thread * program->workspace };
+}
+
+/* May the tasks of @op run? */
+static gboolean
+passes_check (const LptProgramOp *op,
+              const LptOpData    *data,
+              GError            **error)
+{
+  if (op->form.check == NULL || op->form.check (op, data, error))
+    return TRUE;
+  g_prefix_error (error, "node \"%s\": ", op->node->name);
+
+  return FALSE;
+}
+
 /* Tasks [@task, @end) of the op at @i. */
 static void
 run_tasks_of (LptPlanContext *context,
@@ -136,15 +166,8 @@ run_tasks_of (LptPlanContext *context,
               gsize           end,
               unsigned        thread)
 {
-  const LptProgram *program = context->plan->program;
-  const LptProgramOp *op = program->ops->pdata[i];
-  guint8 *const *in = context->addresses + context->first[i];
-  LptOpData data = { .in = in,
-                     .out = in[op->form.n_in],
-                     .more = in + op->form.n_in + 1,
-                     .kept = in[op->form.n_in + 1 + op->form.n_more],
-                     .workspace = context->workspace + thread * program->workspace };
-
+  const LptProgramOp *op = context->plan->program->ops->pdata[i];
+  const LptOpData data = data_of (context, i, thread);
   const gint64 begin = context->trace != NULL ? lpt_trace_now () : 0;
 
   op->form.run (op, &data, task, end);
@@ -226,6 +249,13 @@ run_op (LptPlanContext *context,
         lpt_trace_add (context->trace, i, 0, 1, 0, begin);
       return ok;
     }
+  if (op->form.check != NULL)
+    {
+      const LptOpData data = data_of (context, i, 0);
+
+      if (!passes_check (op, &data, error))
+        return FALSE;
+    }
   lpt_parallel_ranges (context->pool, op->form.tasks, run_tasks, &(TaskRun) { context, i, NULL });
 
   return TRUE;
@@ -243,7 +273,11 @@ run_steps (LptPlanContext *context,
       if (!lpt_limits_go_on (error))
         return FALSE;
       if (step->run != NULL && (alone || step->tasks == 1))
-        step->run (step->op, &step->data, 0, step->tasks);
+        {
+          if (!passes_check (step->op, &step->data, error))
+            return FALSE;
+          step->run (step->op, &step->data, 0, step->tasks);
+        }
       else if (!run_op (context, step->at, error))
         return FALSE;
     }

@@ -119,6 +119,9 @@ typedef struct
 {
   LptFormRun       run;          /* NULL: the output is the input from byte `start` on */
   LptFormAccess    access;       /* NULL: each task may touch all */
+  /* Called by one thread before the tasks, which it may keep from running: indices outside. NULL: nothing can be wrong.
+   * Such an op is not overlapped with others. */
+  gboolean       (*check) (const LptProgramOp *op, const LptOpData *data, GError **error);
   /* Takes in ops behind it, which its pass over the result does too: the form is set anew; or NULL. */
   void         (*follow) (LptProgram *program, LptProgramOp *op);
   void         (*bind) (LptProgramOp *op);     /* called when the pitches of its operands are known, or NULL */

@@ -144,11 +144,12 @@ is_loop (const LptProgramOp *op)
   return op->has_form && op->form.run != NULL && op->form.tasks > 0;
 }
 
-/* A reference op is run by the caller; what else an op writes besides its output is not compared. */
+/* A reference op is run by the caller, and so is what may end the run; what else an op writes besides its output is not
+ * compared. */
 static gboolean
 runs_alone (const LptProgramOp *op)
 {
-  return op->has_form ? op->form.n_more > 0 : !op->folded;
+  return op->has_form ? op->form.n_more > 0 || op->form.check != NULL : !op->folded;
 }
 
 static void

@@ -56,15 +56,16 @@ is_product (const LptProgramOp *op)
   return FALSE;
 }
 
-/* By the first row that takes it. */
+/* By the first row that takes it, of those with @flags at least. */
 static gboolean
 prepare_by_row (LptProgram   *program,
-                LptProgramOp *op)
+                LptProgramOp *op,
+                RowFlags      flags)
 {
   guint k;
 
   for (k = 0; k < G_N_ELEMENTS (rows); k++)
-    if (is_row_of (&rows[k], op) && rows[k].prepare (program, op))
+    if (rows[k].flags >= flags && is_row_of (&rows[k], op) && rows[k].prepare (program, op))
       return TRUE;
 
   return FALSE;
@@ -91,14 +92,14 @@ prepare (LptProgram   *program,
   if (op->table != NULL)
     return lpt_prepare_table (program, op);
   if (op->integer == NULL)
-    return prepare_by_row (program, op) || lpt_prepare_words (program, op) ||
+    return prepare_by_row (program, op, ROW_ANY) || lpt_prepare_words (program, op) ||
            (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) ||
                       lpt_prepare_move (program, op)));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
     return lpt_refuse (op, LPT_REMARK_OUTPUTS);
 
-  return prepare_by_row (program, op) || lpt_prepare_table16 (program, op) || lpt_prepare_pairs (program, op) ||
-         lpt_prepare_code_rows (program, op);
+  return prepare_by_row (program, op, ROW_ANY) || lpt_prepare_table16 (program, op) ||
+         lpt_prepare_pairs (program, op) || lpt_prepare_code_rows (program, op);
 }
 
 /* Weights that lie in a mapped file are hardly read again once they are packed. */
@@ -129,7 +130,8 @@ lpt_program_prepare_products (LptProgram *program,
       const gboolean moves = (op->row->flags & LPT_EXEC_MOVES) != 0;
 
       /* Plain copies wait until it is known in which layout their inputs had better be read. */
-      if (is_open (op) && is_product (op) && (moves ? prepare_by_row (program, op) : prepare (program, op)))
+      if (is_open (op) && is_product (op) &&
+          (moves ? prepare_by_row (program, op, ROW_PRODUCT) : prepare (program, op)))
         drop_weights (op->node);
     }
 
