@@ -98,6 +98,23 @@ lpt_elements_init (LptElements        *elements,
   return TRUE;
 }
 
+/* Below 0: one of @n numbers is none of [-@length, @length). */
+#define DEFINE_OUTSIDE(type)                                                                                         \
+static gint64                                                                                                        \
+outside_ ## type (const type *p, gsize n, gint64 length)                                                             \
+{                                                                                                                    \
+  guint64 signs = 0;                                                                                                 \
+  gsize i;                                                                                                           \
+                                                                                                                     \
+  for (i = 0; i < n; i++)                                                                                            \
+    signs |= ((guint64) (gint64) p[i] + (guint64) length) | ((guint64) length - 1 - (guint64) (gint64) p[i]);        \
+                                                                                                                     \
+  return (gint64) signs;                                                                                             \
+}
+
+DEFINE_OUTSIDE (gint32)
+DEFINE_OUTSIDE (gint64)
+
 gboolean
 lpt_places_check (const LptProgramOp *op,
                   const LptOpData    *data,
@@ -109,6 +126,9 @@ lpt_places_check (const LptProgramOp *op,
   gsize i;
   guint k;
 
+  if (p->tuple == 1 && (p->dtype == LPT_DTYPE_I32 ? outside_gint32 (indices, p->n, p->length[0])
+                                                  : outside_gint64 (indices, p->n, p->length[0])) >= 0)
+    return TRUE;
   for (i = 0; i < p->n; i++)
     for (k = 0; k < p->tuple; k++)
       {

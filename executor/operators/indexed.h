@@ -52,6 +52,8 @@ lpt_place_at (const LptPlaces *places,
   gint64 at = 0;
   guint k;
 
+  if (places->tuple == 1)
+    return (gsize) lpt_place_wrap (lpt_index_at (places->dtype, indices, i), places->length[0]);
   for (k = 0; k < places->tuple; k++)
     at = at * places->length[k] +
          lpt_place_wrap (lpt_index_at (places->dtype, indices, i * places->tuple + k), places->length[k]);
