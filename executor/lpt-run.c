@@ -145,13 +145,19 @@ data_of (const LptPlanContext *context,
                        .workspace = context->workspace + thread * program->workspace };
 }
 
-/* May the tasks of @op run? */
+/* May the tasks of the op at @i run? */
 static gboolean
-passes_check (const LptProgramOp *op,
-              const LptOpData    *data,
-              GError            **error)
+passes_check (const LptPlanContext *context,
+              guint                 i,
+              GError              **error)
 {
-  if (op->form.check == NULL || op->form.check (op, data, error))
+  const LptProgramOp *op = context->plan->program->ops->pdata[i];
+  LptOpData data;
+
+  if (op->form.check == NULL)
+    return TRUE;
+  data = data_of (context, i, 0);
+  if (op->form.check (op, &data, error))
     return TRUE;
   g_prefix_error (error, "node \"%s\": ", op->node->name);
 
@@ -249,13 +255,8 @@ run_op (LptPlanContext *context,
         lpt_trace_add (context->trace, i, 0, 1, 0, begin);
       return ok;
     }
-  if (op->form.check != NULL)
-    {
-      const LptOpData data = data_of (context, i, 0);
-
-      if (!passes_check (op, &data, error))
-        return FALSE;
-    }
+  if (!passes_check (context, i, error))
+    return FALSE;
   lpt_parallel_ranges (context->pool, op->form.tasks, run_tasks, &(TaskRun) { context, i, NULL });
 
   return TRUE;
@@ -274,7 +275,7 @@ run_steps (LptPlanContext *context,
         return FALSE;
       if (step->run != NULL && (alone || step->tasks == 1))
         {
-          if (!passes_check (step->op, &step->data, error))
+          if (!passes_check (context, step->at, error))
             return FALSE;
           step->run (step->op, &step->data, 0, step->tasks);
         }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "executor/operators/copy-form.h"
 #include "executor/operators/indexed.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -120,14 +121,11 @@ static gboolean
 is_move (const LptProgramOp *op,
          LptValueLayout     *layout)
 {
-  const LptArray *x = &op->in[0]->array, *y = &op->out[0]->array;
+  const LptProgramValue *x = op->in[0], *y = op->out[0];
 
-  if (!lpt_array_keeps_codes (y, x) || x->dtype != y->dtype || x->dtype == LPT_DTYPE_STRING ||
-      !lpt_shape_is_static (&x->shape) || !lpt_shape_is_static (&y->shape) || lpt_program_count (op->in[0]) == 0 ||
-      lpt_program_count (op->out[0]) == 0)
+  if (!lpt_copy_form_is_typed (x, y) || x->array.dtype != y->array.dtype)
     return FALSE;
-  *layout = op->in[0]->kind != LPT_STORAGE_CONST && lpt_program_is_codes (op->in[0]) &&
-            lpt_program_is_codes (op->out[0]) ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED;
+  *layout = x->kind != LPT_STORAGE_CONST && lpt_copy_form_is_codes (x, y) ? LPT_LAYOUT_CODES : LPT_LAYOUT_TYPED;
 
   return TRUE;
 }

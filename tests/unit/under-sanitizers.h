@@ -7,13 +7,10 @@
  */
 #pragma once
 
-#if defined (__SANITIZE_ADDRESS__)
+#include "executor/kernels/lpt-isa.h"
+
+#ifdef LPT_ONE_TILE
 #define UNDER_SANITIZERS 1
-#elif defined (__has_feature)
-#if __has_feature (address_sanitizer)
-#define UNDER_SANITIZERS 1
-#endif
-#endif
-#ifndef UNDER_SANITIZERS
+#else
 #define UNDER_SANITIZERS 0
 #endif
