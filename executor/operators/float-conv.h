@@ -30,6 +30,11 @@ void              lpt_float_conv_add_part (const LptFloatConvShape *shape, LptFl
 /* All parts are there: the op has its form. */
 void              lpt_float_conv_set_form (const LptFloatConvShape *shape, LptFloatConvForm *form);
 
+/* --- float-fold.c --- */
+
+/* A transposed one that only adds up what it reads: TRUE: it has a form. */
+gboolean lpt_prepare_float_fold (const LptFloatConvShape *shape);
+
 /* --- float-names.c --- */
 
 typedef struct

@@ -73,6 +73,8 @@ lpt_prepare_float_deconv (LptProgram   *program,
 
   if (!lpt_float_conv_shape (program, op, &s))
     return FALSE;
+  if (lpt_prepare_float_fold (&s))
+    return TRUE;
   if (!lpt_phases_init (&phases, &s.window))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (s.view.grouped && s.in == 1 && s.out == 1 && op->in[1]->kind == LPT_STORAGE_CONST)
