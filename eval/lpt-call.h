@@ -80,6 +80,7 @@ struct _LptCall
   LptArray   *out;
   guint       n_out;
   LptScratch *scratch;
+  GHashTable *twins;       /* lpt_call_twins_new(), of whom makes calls of a node again and again; or NULL */
   LptPool    *pool;        /* NULL = one thread */
   const LptIntOp *integer; /* prepared op on codes, or NULL */
   LptBodyFunc run_body;    /* NULL where bodies cannot run */
@@ -208,3 +209,5 @@ void          lpt_call_zero    (LptCall *call, guint o, gpointer to);
 gboolean      lpt_call_run     (LptCall *call, GError **error);
 /* Shapes of the outputs from the shapes of the inputs and the values of small ones. */
 gboolean      lpt_call_infer   (LptCall *call, GError **error);
+/* What it keeps of nodes, which live as long. */
+GHashTable   *lpt_call_twins_new (void);

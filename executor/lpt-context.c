@@ -184,6 +184,7 @@ lpt_plan_context_new_on (const LptPlan *plan,
   context->in = g_new0 (LptArray, program->max_in + 1);
   context->out = g_new0 (LptArray, program->max_out + 1);
   context->scratch = lpt_scratch_new ();
+  context->twins = lpt_call_twins_new ();
   context->bodies = lpt_run_bodies_new ();
   bind_states (context);
   if (program->flags & LPT_PLAN_PROFILE)
@@ -237,6 +238,7 @@ lpt_plan_context_free (LptPlanContext *context)
   g_ptr_array_unref (context->bodies);
   lpt_states_free (context->states);
   lpt_scratch_free (context->scratch);
+  g_hash_table_unref (context->twins);
   lpt_aligned_free (context->arena);
   lpt_loop_runner_free (context->runner);
   if (context->owns_pool)

@@ -32,6 +32,7 @@ struct _LptPlanContext
   guint8        *workspace;
   LptArray      *in, *out;    /* of the running call */
   LptScratch    *scratch;
+  GHashTable    *twins;       /* of calls */
   LptPool       *pool;
   gboolean       owns_pool;
   LptLoopRunner *runner;      /* NULL: one thread, or nothing runs overlapped */

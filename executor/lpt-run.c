@@ -68,8 +68,8 @@ run_reference (LptPlanContext *context,
 {
   const LptProgramOp *op = context->plan->program->ops->pdata[i];
   LptCall call = { .node = op->node, .in = context->in, .n_in = op->n_in, .out = context->out, .n_out = op->n_out,
-                   .scratch = context->scratch, .pool = context->pool, .integer = op->integer,
-                   .run_body = lpt_run_body, .body_data = context,
+                   .scratch = context->scratch, .twins = context->twins, .pool = context->pool,
+                   .integer = op->integer, .run_body = lpt_run_body, .body_data = context,
                    .run_trips = context->plan->program->flags & LPT_PLAN_REFERENCE ? NULL : lpt_run_trips,
                    .trips = context->trips };
   gboolean ok;

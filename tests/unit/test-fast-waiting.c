@@ -118,12 +118,56 @@ test_runs (void)
   g_unsetenv ("LPT_CPU");
 }
 
+/* Lists of places that are short enough to be constants of what infers their shapes, and longer ones, in turns. */
+static void
+test_long (void)
+{
+  static const gint lengths[] = { 10, 5000, 4096, 4097, 0, 4096, 10, 6000, 9 };
+  const LptShape shape = { .rank = 1, .dims = { 6000 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = fast_case_read (
+    "%hit = Parameter : boolean[6000]\n%x = Parameter : f32[6000]\n%first = Const {0} : i64[1]\n"
+    "%axis = Const {0} : i64[]\n%n = NonZero(%hit) : i64[1,?]\n%rows = Squeeze@1(%n, %first) : i64[?]\n"
+    "%g = Gather(%x, %rows, %axis) : f32[?]\n%y = Multiply(%g, %g) : f32[?]\n%s = ShapeOf(%y) : i64[1]\n"
+    "%b = Broadcast(%first, %s) : i64[?]\nResult(%y)\nResult(%s)\nResult(%b)\n", "long");
+  g_autoptr (LptPlan) plan = fast_plan (graph, 0);
+  g_autoptr (LptPlanContext) context = lpt_plan_context_new (plan, 1, &error);
+  g_autofree double *hit = g_new (double, 6000), *x = g_new (double, 6000);
+  guint run, k;
+
+  for (run = 0; run < G_N_ELEMENTS (lengths); run++)
+    {
+      g_autoptr (LptTensor) hits = NULL, values = NULL, y = NULL, count = NULL, filled = NULL;
+
+      for (k = 0; k < 6000; k++)
+        {
+          hit[k] = k < (guint) lengths[run];
+          x[k] = k % 50 + run;
+        }
+      hits = lpt_tensor_from_f64 (LPT_DTYPE_BOOL, &shape, hit, NULL);
+      values = lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, x, NULL);
+      g_assert_true (lpt_plan_context_set_input (context, 0, hits, &error));
+      g_assert_true (lpt_plan_context_set_input (context, 1, values, &error));
+      lpt_plan_run (plan, context, &error);
+      g_assert_no_error (error);
+      y = lpt_plan_context_output (context, 0, &error);
+      count = lpt_plan_context_output (context, 1, &error);
+      filled = lpt_plan_context_output (context, 2, &error);
+      g_assert_cmpint (lpt_tensor_count (y), ==, lengths[run]);
+      g_assert_cmpint (lpt_tensor_get_i64 (count, 0), ==, lengths[run]);
+      g_assert_cmpint (lpt_tensor_count (filled), ==, lengths[run]);
+      for (k = 0; k < (guint) lengths[run]; k++)
+        g_assert_cmpfloat (lpt_tensor_get_f64 (y, k), ==, x[k] * x[k]);
+    }
+}
+
 int
 main (int    argc,
       char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-waiting/runs", test_runs);
+  g_test_add_func ("/fast-waiting/long", test_long);
 
   return g_test_run ();
 }

@@ -85,10 +85,12 @@ posix_memalign (void **data, size_t align, size_t size)
 
 /* --- models --- */
 
+/* @most: of a run behind the first. */
 static void
 check_runs (LptGraph *graph,
             guint     flags,
-            guint     threads)
+            guint     threads,
+            long      most)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LptPlan) plan = lpt_plan_new (graph, NULL, flags, &error);
@@ -115,15 +117,15 @@ check_runs (LptGraph *graph,
   n = atomic_load (&n_allocations);
 
   g_assert_true (ok);
-  g_assert_cmpint (n, ==, 0);
+  g_assert_cmpint (n, <=, 3 * most);
 }
 
 static void
 check (LptGraph *graph,
        guint     flags)
 {
-  check_runs (graph, flags, 1);
-  check_runs (graph, flags, 2);
+  check_runs (graph, flags, 1, 0);
+  check_runs (graph, flags, 2, 0);
 }
 
 static void
@@ -222,6 +224,22 @@ test_loop (void)
   check (graph, 0);
 }
 
+/* Six ops whose shapes depend on data: results, the values that shapes follow from and the lists that they are read
+ * into, but no graphs of a node, which take more than all of that. */
+static void
+test_waiting (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_graph_from_text (
+    "%x = Parameter : f32[40]\n%e = Exp(%x) : f32[40]\n%first = Const {0} : i64[1]\n%axis = Const {0} : i64[]\n"
+    "%n = NonZero(%e) : i64[1,?]\n%rows = Squeeze@1(%n, %first) : i64[?]\n%g = Gather(%x, %rows, %axis) : f32[?]\n"
+    "%m = Multiply(%g, %g) : f32[?]\n%a = Abs(%m) : f32[?]\n%y = Add(%a, %g) : f32[?]\nResult(%y)\n",
+    -1, "waiting", &error);
+
+  g_assert_no_error (error);
+  check_runs (graph, 0, 1, 40);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -235,6 +253,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/no-alloc/attention", ATTENTION, test_text);
   g_test_add_data_func ("/no-alloc/floats", FLOATS, test_text);
   g_test_add_func ("/no-alloc/loop", test_loop);
+  g_test_add_func ("/no-alloc/waiting", test_waiting);
   g_test_add_data_func ("/no-alloc/digits", LPT_SOURCE_DIR "/models/digits.xml", test_file);
   g_test_add_data_func ("/no-alloc/mobilenetv2", LPT_SHARED_DIR "/models/synthetic/mobilenetv2_025/ir_u8.xml",
                         test_file);
