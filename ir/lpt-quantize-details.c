@@ -4,6 +4,7 @@
  */
 
 #include <math.h>
+#include <stdlib.h>
 
 /* With 16 bits, what float32 leaves of the ends is more of a step than a zero point may be off by. */
 #define WHOLE_ZERO 2e-3
@@ -357,4 +358,59 @@ lpt_quant_interval (const LptQuant *quant,
 {
   *low = (lpt_dtype_min (dtype) - quant->zero_point[0]) * quant->scale[0];
   *high = *low + (lpt_dtype_max (dtype) - lpt_dtype_min (dtype)) * quant->scale[0];
+}
+
+/* @x moved by @places units of its last place. */
+static float
+moved (float x,
+       gint  places)
+{
+  for (; places > 0; places--)
+    x = nextafterf (x, INFINITY);
+  for (; places < 0; places++)
+    x = nextafterf (x, -INFINITY);
+
+  return x;
+}
+
+/* Is the step of [@low, @high] for codes from @min to @max just @scale, in single precision or rounded to it? */
+static gboolean
+has_step (float low,
+          float high,
+          float min,
+          float max,
+          float scale)
+{
+  return (high - low) / (max - min) == scale && (float) (((double) high - low) / ((double) max - min)) == scale;
+}
+
+void
+lpt_quantize_ends (double  scale,
+                   double  zero,
+                   double  min,
+                   double  max,
+                   double *low,
+                   double *high)
+{
+  const float first = (float) ((min - zero) * scale), last = (float) ((max - zero) * scale);
+  float off = INFINITY;
+  gint far, i, sign;
+
+  *low = first;
+  *high = last;
+  for (far = 0; far <= 4 && off > 0; far++)
+    for (i = -far; i <= far; i++)
+      for (sign = -1; sign <= 1; sign += 2)
+        {
+          const float l = moved (first, i), h = moved (last, sign * (far - abs (i)));
+          const float beside = fabsf (((float) min * h - (float) max * l) / (h - l) - (float) zero);
+
+          /* An end that is 0 says which numbers there are. */
+          if ((first == 0 && l != 0) || (last == 0 && h != 0) || !(beside < off) ||
+              !has_step (l, h, (float) min, (float) max, (float) scale))
+            continue;
+          off = beside;
+          *low = l;
+          *high = h;
+        }
 }

@@ -13,6 +13,7 @@
 
 #include "eval/integer/lpt-int.h"
 #include "ir/lpt-quant-plain.h"
+#include "ir/lpt-quantize-details.h"
 #include "ir/lpt-sum-steps.h"
 #include "ir/lpt-weighted.h"
 #include "passes/lower/fit.h"
@@ -114,10 +115,7 @@ fake_quantized (LptUnlower     *u,
   LptNode *node;
 
   for (guint c = 0; c < q->n; c++)
-    {
-      low[c] = q->scale[c] * (lo - q->zero_point[c]);
-      high[c] = q->scale[c] * (hi - q->zero_point[c]);
-    }
+    lpt_quantize_ends (q->scale[c], q->zero_point[c], lo, hi, &low[c], &high[c]);
   l = lpt_unlower_constant (u->graph, codes, q->axis, q->n, low, LPT_DTYPE_F32);
   h = lpt_unlower_constant (u->graph, codes, q->axis, q->n, high, LPT_DTYPE_F32);
   node = lpt_graph_add (u->graph, LPT_OP_FAKE_QUANTIZE, 0, NULL, 5, (LptValue *[]) { real, l, h, l, h });

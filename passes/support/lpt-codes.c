@@ -8,6 +8,7 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-quant-plain.h"
+#include "ir/lpt-quantize-details.h"
 #include "passes/support/lpt-codes.h"
 
 /* --- numbers ------------------------------------------------------------------- */
@@ -43,20 +44,24 @@ along (LptCodes       *nz,
   return lpt_rewriter_const (nz->rw, name, tensor);
 }
 
-/* (limit - zero point) * scale, an end of the interval */
-static LptValue *
-end_of (LptCodes       *nz,
-        const char     *base,
-        const char     *what,
-        const LptQuant *quant,
-        const LptShape *shape,
-        double          limit)
+/* The ends of the interval of codes of @dtype, [(min - zero point) * scale, (max - zero point) * scale]. */
+static void
+ends_of (LptCodes       *nz,
+         const char     *base,
+         const char     *what,
+         const LptQuant *quant,
+         const LptShape *shape,
+         LptDType        dtype,
+         LptValue       *ends[2])
 {
-  g_autofree double *values = g_new (double, quant->n);
+  g_autofree double *low = g_new (double, quant->n), *high = g_new (double, quant->n);
+  g_autofree char *low_name = g_strconcat (what, "_low", NULL), *high_name = g_strconcat (what, "_high", NULL);
 
   for (guint i = 0; i < quant->n; i++)
-    values[i] = (limit - quant->zero_point[i]) * quant->scale[i];
-  return along (nz, base, what, quant, shape, LPT_DTYPE_F32, values);
+    lpt_quantize_ends (quant->scale[i], quant->zero_point[i], lpt_dtype_min (dtype), lpt_dtype_max (dtype), &low[i],
+                       &high[i]);
+  ends[0] = along (nz, base, low_name, quant, shape, LPT_DTYPE_F32, low);
+  ends[1] = along (nz, base, high_name, quant, shape, LPT_DTYPE_F32, high);
 }
 
 gboolean
@@ -175,18 +180,14 @@ lpt_codes_fake_quantize (LptCodes       *nz,
 
   if (!is_interval (q->quant, low, high) || (out != NULL && !is_interval (out, low, high)))
     return round_to_codes (nz, quantize, out, name);
-  in[1] = end_of (nz, name, "input_low", q->quant, &x->shape, low);
-  in[2] = end_of (nz, name, "input_high", q->quant, &x->shape, high);
+  ends_of (nz, name, "input", q->quant, &x->shape, q->dtype, &in[1]);
   if (out != NULL && lpt_quant_equal (out, q->quant))
     {
       in[3] = in[1];
       in[4] = in[2];
     }
   else
-    {
-      in[3] = end_of (nz, name, "output_low", out != NULL ? out : codes, &x->shape, low);
-      in[4] = end_of (nz, name, "output_high", out != NULL ? out : codes, &x->shape, high);
-    }
+    ends_of (nz, name, "output", out != NULL ? out : codes, &x->shape, q->dtype, &in[3]);
   node = lpt_graph_add (lpt_rewriter_graph (nz->rw), LPT_OP_FAKE_QUANTIZE, 1, name, 5, in);
   LPT_ATTRS (node, LptFakeQuantizeAttrs)->levels = (gint64) (high - low) + 1;
   lpt_node_infer (node, NULL);
