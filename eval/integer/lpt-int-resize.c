@@ -338,7 +338,7 @@ lpt_int_resize_new (LptNode              *node,
   r->rule = rule;
   r->style = lpt_resize_style (node);
   nearest = r->style.mode == LPT_INTERPOLATE_NEAREST;
-  r->multiplies = lpt_modes ()[lpt_requant_node_mode (node)].multiplies_positions;
+  r->multiplies = lpt_modes ()[lpt_requant_node_mode (node)].tflite;
   r->unsigned_litert = rule->mode == LPT_MODE_LITERT && lpt_node_in (node, 0)->dtype == LPT_DTYPE_U8;
   op->run = nearest ? nearest_run : linear_run;
 

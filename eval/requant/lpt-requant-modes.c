@@ -48,6 +48,14 @@ lpt_modes (void)
   return modes;
 }
 
+gboolean
+lpt_mode_is_tflite (const char *name)
+{
+  LptMode mode;
+
+  return name != NULL && lpt_mode_from_name (name, &mode) && modes[mode].tflite;
+}
+
 const char *
 lpt_mode_name (LptMode mode)
 {

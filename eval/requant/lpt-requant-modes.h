@@ -130,10 +130,12 @@ typedef struct
   LptMode     mode;
   const char *name;
   const char *doc;
-  gboolean    multiplies_positions;   /* nearest: times in / out, as TensorFlow Lite; else divided by the scale */
+  gboolean    tflite;      /* the integers of a file of TensorFlow Lite, op by op */
   gboolean    delegates;              /* codes of 16 bits, unless a row asks for them, are as in litert */
 } LptModeInfo;
 
+/* Is the mode @name (NULL: none) one that computes what TensorFlow Lite does? */
+gboolean              lpt_mode_is_tflite   (const char *name);
 /* The modes; ends with name == NULL. */
 const LptModeInfo    *lpt_modes            (void);
 const char           *lpt_mode_name        (LptMode mode);

@@ -244,6 +244,16 @@ run_groups (const Run *run,
   return TRUE;
 }
 
+static gboolean
+run_one (const Run     *run,
+         const LptPass *pass,
+         GError       **error)
+{
+  const LptPass *one[] = { pass, NULL };
+
+  return lpt_pipeline_run_passes (run->graph, run->config, one, run->report, run->observer, error);
+}
+
 /* Passes of the table and the user's own whose stage is first..last; together, or each alone. */
 static gboolean
 run_stages (const Run *run,
@@ -263,12 +273,8 @@ run_stages (const Run *run,
   if (together)
     return run_group (run, group, error);
   for (i = 0; i < group->len; i++)
-    {
-      const LptPass *one[] = { g_ptr_array_index (group, i), NULL };
-
-      if (!lpt_pipeline_run_passes (run->graph, run->config, one, run->report, run->observer, error))
-        return FALSE;
-    }
+    if (!run_one (run, g_ptr_array_index (group, i), error))
+      return FALSE;
 
   return TRUE;
 }
@@ -387,6 +393,9 @@ lpt_pipeline_run (LptGraph           *graph,
   mark_origins (graph, "");
   if (config == NULL && graph->lowered)
     return TRUE;
+  if (until == LPT_STAGE_LOWER && is_enabled (run.config, &lpt_pass_mark_raised) &&
+      !run_one (&run, &lpt_pass_mark_raised, error))
+    return FALSE;
   if (until == LPT_STAGE_LOWER && (graph->lowered || lpt_graph_is_raised (graph)))
     return run_lowering (&run, error);
   if (until < LPT_STAGE_LOWER && !run_stages (&run, LPT_STAGE_RAISE, LPT_STAGE_RAISE, FALSE, error))

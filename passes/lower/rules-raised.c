@@ -135,10 +135,8 @@ gboolean
 lpt_lower_fixed (LptLower *lw,
                  LptNode  *node)
 {
-  const char *mode = lw->graph->requant;
-  const gboolean fixed = mode != NULL && (g_str_has_prefix (mode, "litert") || g_str_equal (mode, "xnnpack"));
   guint n = 0;
 
-  return fixed && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL &&
+  return lpt_mode_is_tflite (lw->graph->requant) && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL &&
          set_pending (lw, node, emit_fixed);
 }

@@ -1,0 +1,261 @@
+/* mark-raised.c - Q/DQ around every operator counts as raised, for who asks for TensorFlow Lite's integers
+ *
+ *     y = Quantize (op (Dequantize (x)...))   is   op on the codes x, y: the op and the Quantize are marked
+ *
+ * TensorFlow Lite's converter, and tf2onnx behind it, write one pair for each tensor of the integer model, and the
+ * scales of the pairs are those of its arithmetic. Where a requantization mode of TensorFlow Lite is asked for they
+ * stay what they are: such a graph is lowered as one that raise.c made, op by op. The passes of LPT, which merge
+ * neighbouring scales into one number of single precision, come near these integers and no nearer.
+ *
+ * An operator is one node, or a product with the constant that is added to it; a clamp (Relu, Relu6) may follow.
+ * Reshapes of constant codes are taken into the constants.
+ *
+ * Exact: nothing is changed but constants, and no number by that. Refused, and the graph left to the other passes, when
+ *   - a product in it reads or writes something else than codes of 8 bits;
+ *   - an operator reads codes that its restriction does not allow: the other passes choose codes;
+ *   - it has bodies, or integer ops already.
+ *
+ * Golden tests: tests/golden/mark-raised/
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-body.h>
+#include <lpt/lpt-pass.h>
+#include <lpt/lpt-requant.h>
+#include <lpt/lpt-work.h>
+
+#include "eval/requant/lpt-requant-modes.h"
+#include "passes/core/lpt-rewriter.h"
+#include "passes/support/lpt-restricted.h"
+
+static gboolean
+is_codes (const LptValue *value)
+{
+  return value != NULL && value->quant != NULL && lpt_dtype_holds_codes (value->dtype);
+}
+
+static gboolean
+is_constant (const LptValue *value)
+{
+  return value->producer->data != NULL ||
+         (value->producer->op == LPT_OP_DEQUANTIZE && value->producer->in[0].value->producer->data != NULL);
+}
+
+/* Have codes of @shape, in the same order, one scale of @quant for as many neighbours? All of them, or those of an
+ * index along axis 0, or of a pair along axes 0 and 1 (groups). */
+static gboolean
+stand_for (const LptQuant *quant,
+           const LptShape *shape)
+{
+  return quant->n == 1 ||
+         (quant->axis == 0 && shape->rank > 0 &&
+          (shape->dims[0] == quant->n || (shape->rank > 1 && shape->dims[0] * shape->dims[1] == quant->n)));
+}
+
+/* Reshape (Dequantize (constant)) => Dequantize (the reshaped constant), where its scales stand for these codes. */
+static void
+fold_reshape (LptRewriter *rw,
+              LptNode     *node)
+{
+  const LptNode *source = node->op == LPT_OP_RESHAPE ? lpt_node_src (node, 0) : NULL;
+  LptValue *q = source != NULL && source->op == LPT_OP_DEQUANTIZE ? source->in[0].value : NULL, *codes;
+  LptTensor *reshaped;
+  LptNode *fresh;
+
+  if (!is_codes (q) || q->producer->data == NULL || !lpt_shape_is_static (&node->out[0].shape) ||
+      !stand_for (q->quant, &node->out[0].shape))
+    return;
+  reshaped = lpt_tensor_reshape (q->producer->data, &node->out[0].shape, NULL);
+  if (reshaped == NULL)
+    return;
+  codes = lpt_rewriter_const (rw, q->producer->name, reshaped);
+  lpt_value_set_quant (codes, q->quant);
+  fresh = lpt_graph_add (lpt_rewriter_graph (rw), LPT_OP_DEQUANTIZE, 0, source->name, 1, &codes);
+  fresh->out[0].dtype = node->out[0].dtype;
+  fresh->out[0].shape = node->out[0].shape;
+  lpt_rewriter_replace (rw, &node->out[0], &fresh->out[0], NULL);
+  lpt_rewriter_changed (rw, node);
+}
+
+/* Numbers of codes, constants, or no numbers at all (shapes, axes). */
+static gboolean
+is_given (const LptValue *value)
+{
+  return value == NULL || is_constant (value) || !lpt_dtype_is_real (value->dtype) ||
+         (value->producer->op == LPT_OP_DEQUANTIZE && is_codes (value->producer->in[0].value));
+}
+
+static gboolean
+clamps (LptNode *node)
+{
+  LptRuleGranularity granularity;
+  LptClass class;
+  guint kinds;
+
+  return node->n_in == 1 && lpt_requant_classify (node, &class, &granularity, &kinds) && class == LPT_CLASS_CLAMP;
+}
+
+/* May @next end the operator that @last is a part of? The bias of a product, a clamp. */
+static gboolean
+ends_operator (LptNode       *next,
+               const LptNode *last)
+{
+  guint k;
+
+  if (next->n_out != 1 || !lpt_shape_compatible (&next->out[0].shape, &last->out[0].shape))
+    return FALSE;
+  for (k = 0; k < next->n_in; k++)
+    if (next->in[k].value != NULL && next->in[k].value != &last->out[0] && !is_constant (next->in[k].value))
+      return FALSE;
+  return clamps (next) ||
+         ((next->info->flags & LPT_OP_F_TERM) != 0 && (last->info->flags & LPT_OP_F_WEIGHTED) != 0);
+}
+
+/* The Quantize that ends the operator of which @node is the beginning, behind output @o; NULL: there is none. */
+static LptNode *
+find_end (LptNode *node,
+          guint    o)
+{
+  LptNode *last = node;
+  guint parts;
+
+  for (parts = 0; parts < 4; parts++)
+    {
+      LptNode *next = lpt_value_n_uses (&last->out[o]) == 1 ? lpt_value_use (&last->out[o], 0)->node : NULL;
+
+      if (next == NULL || (next->op == LPT_OP_QUANTIZE && !is_codes (&next->out[0])))
+        return NULL;
+      if (next->op == LPT_OP_QUANTIZE)
+        return next;
+      if (last->n_out != 1 || !ends_operator (next, last))
+        return NULL;
+      last = next;
+    }
+  return NULL;
+}
+
+/* Marks the operator that @node begins. FALSE: it is none on codes. */
+static gboolean
+mark_operator (LptNode *node)
+{
+  gboolean codes = FALSE;
+  guint k, o;
+
+  for (k = 0; k < node->n_in; k++)
+    {
+      const LptValue *x = node->in[k].value;
+
+      codes |= x != NULL && x->producer->op == LPT_OP_DEQUANTIZE && is_codes (x->producer->in[0].value);
+      if (!is_given (x))
+        return FALSE;
+    }
+  for (o = 0; o < node->n_out && node->op != LPT_OP_QUANTIZE; o++)
+    if (find_end (node, o) == NULL)
+      return FALSE;
+  if (!codes || node->n_out == 0 || (node->op == LPT_OP_QUANTIZE && !is_codes (&node->out[0])))
+    return FALSE;
+  node->flags |= LPT_NODE_RAISED;
+  for (o = 0; o < node->n_out && node->op != LPT_OP_QUANTIZE; o++)
+    {
+      LptNode *end = find_end (node, o), *part = node;
+
+      do
+        {
+          part = lpt_value_use (&part->out[part == node ? o : 0], 0)->node;
+          part->flags |= LPT_NODE_RAISED;
+        }
+      while (part != end);
+    }
+  return TRUE;
+}
+
+/* Do the codes that @node reads keep its restriction, so that nothing need be chosen? One that keeps it real does. */
+static gboolean
+keeps_restrictions (const LptConfig *config,
+                    LptNode         *node)
+{
+  const LptRestriction *restriction = lpt_config_restriction (config, node);
+  g_autofree LptCode *codes = g_new0 (LptCode, node->n_in + 1);
+  g_autofree char *breach = NULL;
+  guint k;
+
+  if (restriction != NULL && lpt_restriction_is_never (restriction))
+    return TRUE;
+  for (k = 0; k < node->n_in; k++)
+    if (node->in[k].value != NULL && node->in[k].value->producer->op == LPT_OP_DEQUANTIZE)
+      codes[k] = lpt_code_of (node->in[k].value->producer->in[0].value);
+  breach = lpt_config_breach (config, node, codes, node->n_in);
+
+  return breach == NULL;
+}
+
+/* Are all products of the graph, and some of its ops at all, operators on codes that they may read? */
+static gboolean
+mark_operators (const LptConfig *config,
+                GPtrArray       *order)
+{
+  gboolean any = FALSE;
+  guint i;
+
+  for (i = 0; i < order->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (order, i);
+
+      if (node->bodies != NULL || (node->flags & LPT_NODE_RELAXED) != 0)
+        return FALSE;
+      if ((node->flags & LPT_NODE_RAISED) != 0 || node->data != NULL || node->op == LPT_OP_DEQUANTIZE ||
+          (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_SHAPE)) != 0)
+        continue;
+      if (mark_operator (node) && keeps_restrictions (config, node))
+        any = TRUE;
+      else if ((node->flags & LPT_NODE_RAISED) != 0 || (node->info->flags & LPT_OP_F_WEIGHTED) != 0)
+        return FALSE;
+    }
+  return any;
+}
+
+static gboolean
+is_meant (LptGraph        *graph,
+          const LptConfig *config)
+{
+  return config->until == LPT_STAGE_LOWER &&
+         lpt_mode_is_tflite (graph->requant != NULL ? graph->requant : config->requant) && !graph->lowered &&
+         !lpt_graph_is_raised (graph) && !lpt_graph_has_integer_ops (graph);
+}
+
+static gboolean
+run (LptRewriter  *rw,
+     LptGraph     *graph,
+     GError      **error)
+{
+  g_autoptr (GPtrArray) order = NULL;
+  guint i;
+
+  if (!is_meant (graph, lpt_rewriter_config (rw)))
+    return TRUE;
+  order = lpt_graph_order (graph, error);
+  if (order == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    fold_reshape (rw, g_ptr_array_index (order, i));
+  if (mark_operators (lpt_rewriter_config (rw), order))
+    {
+      g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
+      lpt_rewriter_changed (rw, NULL);
+      return TRUE;
+    }
+  for (i = 0; i < order->len; i++)
+    ((LptNode *) g_ptr_array_index (order, i))->flags &= ~(guint32) LPT_NODE_RAISED;
+
+  return TRUE;
+}
+
+const LptPass lpt_pass_mark_raised =
+{
+  .name      = "mark-raised",
+  .doc       = "Q/DQ around every operator is lowered op by op where TensorFlow Lite's integers are asked for",
+  .stage     = LPT_STAGE_RAISE,
+  .run       = run,
+  .exactness = LPT_EXACT_REAL,
+};
