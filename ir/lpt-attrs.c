@@ -54,6 +54,8 @@ NAMES (fake_convert, "f8e4m3", "f8e5m2")
 #define I LPT_ATTR_F_INTERNAL
 #define N LPT_ATTR_F_NOT_LESS
 #define P LPT_ATTR_F_POSITIVE
+#define H LPT_ATTR_F_HALF
+#define F LPT_ATTR_F_FINITE
 #define LPT_ATTRS_BEGIN(Name) const LptAttrField lpt_attrs_##Name[] = {
 #define LPT_FIELD(Name, KIND, c_name, name, since, until, flags, fallback) \
   { name, LPT_ATTR_##KIND, G_STRUCT_OFFSET (Lpt##Name##Attrs, c_name), since, until, flags, fallback, NULL },
@@ -65,6 +67,8 @@ NAMES (fake_convert, "f8e4m3", "f8e5m2")
 #undef I
 #undef N
 #undef P
+#undef H
+#undef F
 
 /* --- text --- */
 

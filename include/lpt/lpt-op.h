@@ -109,6 +109,8 @@ typedef enum
   LPT_ATTR_F_INTERNAL = 1 << 1,   /* not an OpenVINO attribute: text and JSON only */
   LPT_ATTR_F_NOT_LESS = 1 << 2,   /* a FLOAT: not less than 0 and not NaN */
   LPT_ATTR_F_POSITIVE = 1 << 3,   /* a FLOAT: greater than 0 */
+  LPT_ATTR_F_HALF     = 1 << 4,   /* FLOATS: what rounding left, from -0.5 to 0.5 */
+  LPT_ATTR_F_FINITE   = 1 << 5,   /* FLOATS: finite */
 } LptAttrFlags;
 
 /**

@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-work.h>
@@ -24,6 +26,27 @@ prefix_node (GError  **error,
     g_prefix_error (error, "%s:%u: ", node->graph->source, node->line);
 }
 
+/* What rounding left is at most half a step: of more, codes would hold what real numbers beside them do not. */
+static gboolean
+check_floats (const LptAttrField *field,
+              const LptFloats    *list,
+              GError            **error)
+{
+  const gboolean half = (field->flags & LPT_ATTR_F_HALF) != 0;
+
+  if (!half && (field->flags & LPT_ATTR_F_FINITE) == 0)
+    return TRUE;
+  for (guint i = 0; i < list->n; i++)
+    if (half ? !(fabs (list->v[i]) <= 0.5) : !isfinite (list->v[i]))
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s has %g, must be %s", field->name, list->v[i],
+                     half ? "from -0.5 to 0.5" : "finite");
+        return FALSE;
+      }
+
+  return TRUE;
+}
+
 /* What the table says about the numbers: an epsilon that is negative gives NaN without a word. */
 static gboolean
 check_attrs (const LptNode *node,
@@ -36,6 +59,8 @@ check_attrs (const LptNode *node,
       const gboolean positive = (field->flags & LPT_ATTR_F_POSITIVE) != 0;
       double value;
 
+      if (field->kind == LPT_ATTR_FLOATS && !check_floats (field, LPT_ATTR_PTR (node->attrs, field), error))
+        return FALSE;
       if (field->kind != LPT_ATTR_FLOAT || (!positive && (field->flags & LPT_ATTR_F_NOT_LESS) == 0))
         continue;
       value = *(const double *) LPT_ATTR_PTR (node->attrs, field);
