@@ -8,6 +8,7 @@
 
 #include "frontends/openvino_xml/ov-build.h"
 #include "frontends/openvino_xml/ov-flags.h"
+#include "frontends/openvino_xml/ov-spell.h"
 
 #include <lpt/lpt-attrs.h>
 #include <string.h>
@@ -508,10 +509,7 @@ ov_net_build (OvNet *net, const OvFiles *files, GError **error)
   g_autoptr (LptGraph) graph = ov_build_net (net, files, error);
   if (graph == NULL)
     return NULL;
-  gboolean sink = FALSE;
-  for (guint i = 0; i < graph->nodes->len && !sink; i++)
-    sink = (((LptNode *) g_ptr_array_index (graph->nodes, i))->info->flags & LPT_OP_F_SINK) != 0;
-  if (!sink)
+  if (!ov_has_sink (graph))
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: the model has no Result", files->source);
       return NULL;

@@ -83,6 +83,15 @@ is_arg (const LptNode *node)
   return (node->op == LPT_OP_ARG_MAX || node->op == LPT_OP_ARG_MIN) && !LPT_ATTRS (node, LptArgReduceAttrs)->last_index;
 }
 
+gboolean
+ov_has_sink (const LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    if ((((const LptNode *) g_ptr_array_index (graph->nodes, i))->info->flags & LPT_OP_F_SINK) != 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 is_ours (const LptNode *node)
 {

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 
 /* Is there a value or an op that only a lowered graph has? */
 gboolean ov_has_codes      (LptGraph *graph);
+/* Does anything leave @graph, or stay in a variable? A model is read with one such node at least. */
+gboolean ov_has_sink       (const LptGraph *graph);
 gboolean ov_needs_spelling (LptGraph *graph);
 /* Of a graph that is the caller's: others are copied before. */
 gboolean ov_spell          (LptGraph *graph, GError **error);

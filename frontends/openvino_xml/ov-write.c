@@ -571,6 +571,12 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
                    lowered && !lpt_graph_is_raised (graph) ? ", or stop before with --until cleanup" : "");
       return FALSE;
     }
+  if (!ov_has_sink (graph))
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
+                   "%s: unsupported in an OpenVINO IR: a graph without outputs", xml_path);
+      return FALSE;
+    }
   g_autoptr (LptGraph) spelled = ov_needs_spelling (graph) ? lpt_graph_copy (graph) : NULL;
   if (spelled != NULL && !ov_spell (spelled, error))
     return FALSE;

@@ -369,6 +369,11 @@ lpt_onnx_serialise (LptGraph         *graph,
   guint mark = lpt_memory_mark ();
   GBytes *bytes = NULL;
 
+  if (graph->results->len == 0)
+    {
+      g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported in ONNX: a graph without outputs");
+      return NULL;
+    }
   if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !spell (spelled, error)))
     return NULL;
   if (spelled != NULL)
