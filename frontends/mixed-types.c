@@ -95,22 +95,47 @@ takes_numbers (const LptNode *node)
   return elements || weights || !lpt_node_is_integer_op (node);
 }
 
-gboolean
-lpt_mixed_unify (LptNode *node, LptDType wide)
+/* All inputs without codes but @a and @b count as @wide, the others as @counted. Returns: the types go together. */
+static gboolean
+go_together_but (LptNode *node, const LptDType *counted, LptDType wide, guint a, guint b)
 {
-  g_autofree LptDType *counted = g_new (LptDType, node->n_in + 1);
-  gboolean turned = FALSE;
-  if (node->n_in < 2 || (node->info->flags & LPT_OP_F_BITS) != 0 || !takes_numbers (node) || goes_together (node))
-    return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     {
       const LptValue *value = lpt_node_in (node, i);
-      counted[i] = node->in[i].compute;
+      const gboolean left = value == NULL || value->quant != NULL || i == a || i == b;
       const LptDType dtype = counted[i] != LPT_DTYPE_UNDEFINED || value == NULL ? counted[i] : value->dtype;
-      if (value != NULL && value->quant == NULL && dtype != wide)
-        node->in[i].compute = wide;
+      node->in[i].compute = left || dtype == wide ? counted[i] : wide;
     }
-  const gboolean together = goes_together (node);
+  return goes_together (node);
+}
+
+/* The same with as few left alone as will do, two at most: a condition is a boolean, indices and an axis are integers,
+ * whatever the numbers are. */
+static gboolean
+go_together (LptNode *node, const LptDType *counted, LptDType wide)
+{
+  if (go_together_but (node, counted, wide, node->n_in, node->n_in))
+    return TRUE;
+  for (guint a = 0; a < node->n_in; a++)
+    if (go_together_but (node, counted, wide, a, a))
+      return TRUE;
+  for (guint a = 0; a < node->n_in; a++)
+    for (guint b = a + 1; b < node->n_in; b++)
+      if (go_together_but (node, counted, wide, a, b))
+        return TRUE;
+  return FALSE;
+}
+
+gboolean
+lpt_mixed_unify (LptNode *node, LptDType wide)
+{
+  gboolean turned = FALSE;
+  if (node->n_in < 2 || (node->info->flags & LPT_OP_F_BITS) != 0 || !takes_numbers (node) || goes_together (node))
+    return FALSE;
+  g_autofree LptDType *counted = g_new (LptDType, node->n_in);
+  for (guint i = 0; i < node->n_in; i++)
+    counted[i] = node->in[i].compute;
+  const gboolean together = go_together (node, counted, wide);
   for (guint i = 0; i < node->n_in; i++)
     {
       if (node->in[i].compute == counted[i])

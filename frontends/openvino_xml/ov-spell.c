@@ -11,6 +11,8 @@
 
 #include "frontends/openvino_xml/ov-spell.h"
 
+#include "frontends/mixed-types.h"
+
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
@@ -90,6 +92,47 @@ ov_has_sink (const LptGraph *graph)
     if ((((const LptNode *) g_ptr_array_index (graph->nodes, i))->info->flags & LPT_OP_F_SINK) != 0)
       return TRUE;
   return FALSE;
+}
+
+/* Has @node, which is not relaxed, the types that follow from its inputs, or would a reader relax it? */
+static gboolean
+says_types (LptNode *node, GError **error)
+{
+  g_autofree LptValue *have = g_memdup2 (node->out, node->n_out * sizeof *node->out);
+  if ((node->flags & (LPT_NODE_RELAXED | LPT_NODE_DEAD)) != 0 || node->data != NULL || node->op == LPT_OP_OPAQUE
+      || lpt_node_n_bodies (node) > 0 || (node->info->openvino.flags & LPT_OPENVINO_RELAXED) != 0
+      || node->op == LPT_OP_MATMUL)
+    return TRUE;
+  const gboolean ok = lpt_mixed_infer (node, FALSE, error);
+  guint differ = 0;
+  for (guint o = 0; o < node->n_out; o++)
+    {
+      differ += ok && node->out[o].dtype != have[o].dtype ? 1 : 0;
+      node->out[o] = have[o];
+    }
+  if (differ > 0)
+    g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "node \"%s\": an output of %s is no %s", node->name,
+                 node->info->name, lpt_dtype_name (node->out[0].dtype));
+  return ok && differ == 0;
+}
+
+gboolean
+ov_check_types (LptGraph *graph, GError **error)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      LptNode *node = g_ptr_array_index (graph->nodes, i);
+      g_autoptr (GError) why = NULL;
+      for (guint b = 0; b < lpt_node_n_bodies (node); b++)
+        if (!ov_check_types (lpt_node_body (node, b), error))
+          return FALSE;
+      if (!graph->lowered || says_types (node, &why))
+        continue;
+      g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported in an OpenVINO IR: mixed element types: %s",
+                   why->message);
+      return FALSE;
+    }
+  return TRUE;
 }
 
 static gboolean

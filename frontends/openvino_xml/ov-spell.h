@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 gboolean ov_has_codes      (LptGraph *graph);
 /* Does anything leave @graph, or stay in a variable? A model is read with one such node at least. */
 gboolean ov_has_sink       (const LptGraph *graph);
+/* Would the types of all nodes be read as they are? A lowered graph may mix more of them than an IR. */
+gboolean ov_check_types    (LptGraph *graph, GError **error);
 gboolean ov_needs_spelling (LptGraph *graph);
 /* Of a graph that is the caller's: others are copied before. */
 gboolean ov_spell          (LptGraph *graph, GError **error);

@@ -577,6 +577,8 @@ lpt_openvino_save (LptGraph *graph, const char *xml_path, const char *bin_path, 
                    "%s: unsupported in an OpenVINO IR: a graph without outputs", xml_path);
       return FALSE;
     }
+  if (!ov_check_types (graph, error))
+    return FALSE;
   g_autoptr (LptGraph) spelled = ov_needs_spelling (graph) ? lpt_graph_copy (graph) : NULL;
   if (spelled != NULL && !ov_spell (spelled, error))
     return FALSE;
