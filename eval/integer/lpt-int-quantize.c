@@ -143,7 +143,8 @@ affine_new (LptValue    *integers,
   affine->scales = g_new (LptIntScale, quant->n);
   for (guint i = 0; i < quant->n; i++)
     {
-      if (!(quant->scale[i] > 0.0) || isinf (quant->scale[i]))
+      /* Codes of a channel of zeros stand for 0, whatever they are; none are made of numbers. */
+      if (!(quant->scale[i] > 0.0 || (quant->scale[i] == 0.0 && run == dequantize_run)) || isinf (quant->scale[i]))
         {
           lpt_int_refuse (error, "a scale of %s is %g", what, quant->scale[i]);
           return NULL;
