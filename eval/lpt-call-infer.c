@@ -111,7 +111,7 @@ infer (LptNode *twin,
   if (!lpt_node_infer (twin, error))
     return FALSE;
   for (i = 0; i < call->n_out; i++)
-    if (call->out[i].data == NULL)
+    if (call->out[i].data == NULL && !lpt_exec_is_held (call->node))
       call->out[i].shape = twin->out[i].shape;
 
   return TRUE;

@@ -570,7 +570,7 @@ lpt_call_run (LptCall *call,
 
   if (!(row->flags & LPT_EXEC_SHAPE))
     {
-      gboolean known = TRUE;
+      gboolean known = !lpt_exec_is_held (call->node);
 
       for (o = 0; o < call->n_out; o++)
         known = known && lpt_shape_is_static (&call->out[o].shape);

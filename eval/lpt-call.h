@@ -100,6 +100,7 @@ typedef enum
   LPT_EXEC_SHAPE = 1 << 2,   /* tells the shapes of its outputs itself */
   LPT_EXEC_ALIAS = 1 << 3,   /* output 0 has the bytes of input 0 */
   LPT_EXEC_NONE  = 1 << 4,   /* not executable */
+  LPT_EXEC_HELD  = 1 << 5,   /* what shapes the output is taken to fit: lpt_exec_is_held() */
 } LptExecFlags;
 
 typedef struct
@@ -114,6 +115,8 @@ typedef struct
 const LptExecOp *lpt_exec_op (LptOp op);
 /* The same, or what runs the op of a plug-in. */
 const LptExecOp *lpt_exec_node (const LptNode *node);
+/* Is what shapes the output of @node, which is known without it, held against that at the run? */
+gboolean lpt_exec_is_held (const LptNode *node);
 
 /* --- storage --- */
 

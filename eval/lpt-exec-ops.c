@@ -37,3 +37,12 @@ lpt_exec_node (const LptNode *node)
 
   return node->op == LPT_OP_CUSTOM && node->info->run != NULL ? &custom : lpt_exec_op (node->op);
 }
+
+gboolean
+lpt_exec_is_held (const LptNode *node)
+{
+  const LptValue *target = node->n_in > 1 ? node->in[1].value : NULL;
+
+  return (lpt_exec_node (node)->flags & LPT_EXEC_HELD) != 0 && target != NULL && target->producer->data == NULL &&
+         lpt_shape_is_static (&node->out[0].shape);
+}

@@ -307,7 +307,7 @@ lpt_program_renames (const LptProgramOp *op,
 {
   const LptArray *x, *y;
 
-  if (op->has_form || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1 ||
+  if (op->has_form || op->n_in == 0 || op->in[0] == NULL || op->n_out != 1 || lpt_exec_is_held (op->node) ||
       ((op->row->flags & LPT_EXEC_ALIAS) == 0 && !lpt_program_keeps_reals (op)))
     return FALSE;
   x = &op->in[0]->array;
