@@ -1,5 +1,6 @@
 /* mark-raised.c - Q/DQ around every operator counts as raised, for who asks for TensorFlow Lite's integers
  *
+ *     FakeQuantize (x)   =>  Dequantize (Quantize (x))             and what else normalize-quantize turns, back
  *     y = Quantize (op (Dequantize (x)...))   is   op on the codes x, y: the op and the Quantize are marked
  *
  * TensorFlow Lite's converter, and tf2onnx behind it, write one pair for each tensor of the integer model, and the
@@ -10,7 +11,8 @@
  * An operator is one node, or a product with the constant that is added to it; a clamp (Relu, Relu6) may follow.
  * Reshapes of constant codes are taken into the constants.
  *
- * Exact: nothing is changed but constants, and no number by that. Refused, and the graph left to the other passes, when
+ * Exact, but for an interval's scale, which is rounded to single precision. Refused, and the graph left to the other
+ * passes, when
  *   - a product in it reads or writes something else than codes of 8 bits;
  *   - an operator reads codes that its restriction does not allow: the other passes choose codes;
  *   - it has bodies, or integer ops already.
@@ -27,6 +29,7 @@
 
 #include "eval/requant/lpt-requant-modes.h"
 #include "passes/core/lpt-rewriter.h"
+#include "passes/support/lpt-pairs.h"
 #include "passes/support/lpt-restricted.h"
 
 static gboolean
@@ -55,12 +58,12 @@ stand_for (const LptQuant *quant,
 
 /* Reshape (Dequantize (constant)) => Dequantize (the reshaped constant), where its scales stand for these codes. */
 static void
-fold_reshape (LptRewriter *rw,
-              LptNode     *node)
+fold_reshape (LptGraph *graph,
+              LptNode  *node)
 {
   const LptNode *source = node->op == LPT_OP_RESHAPE ? lpt_node_src (node, 0) : NULL;
   LptValue *q = source != NULL && source->op == LPT_OP_DEQUANTIZE ? source->in[0].value : NULL, *codes;
-  LptTensor *reshaped;
+  g_autoptr (LptTensor) reshaped = NULL;
   LptNode *fresh;
 
   if (!is_codes (q) || q->producer->data == NULL || !lpt_shape_is_static (&node->out[0].shape) ||
@@ -69,13 +72,12 @@ fold_reshape (LptRewriter *rw,
   reshaped = lpt_tensor_reshape (q->producer->data, &node->out[0].shape, NULL);
   if (reshaped == NULL)
     return;
-  codes = lpt_rewriter_const (rw, q->producer->name, reshaped);
+  codes = lpt_node_out (lpt_graph_add_const (graph, q->producer->name, reshaped));
   lpt_value_set_quant (codes, q->quant);
-  fresh = lpt_graph_add (lpt_rewriter_graph (rw), LPT_OP_DEQUANTIZE, 0, source->name, 1, &codes);
+  fresh = lpt_graph_add (graph, LPT_OP_DEQUANTIZE, 0, source->name, 1, &codes);
   fresh->out[0].dtype = node->out[0].dtype;
   fresh->out[0].shape = node->out[0].shape;
-  lpt_rewriter_replace (rw, &node->out[0], &fresh->out[0], NULL);
-  lpt_rewriter_changed (rw, node);
+  lpt_value_replace (&node->out[0], &fresh->out[0], NULL);
 }
 
 /* Numbers of codes, constants, or no numbers at all (shapes, axes). */
@@ -224,29 +226,40 @@ is_meant (LptGraph        *graph,
          !lpt_graph_is_raised (graph) && !lpt_graph_has_integer_ops (graph);
 }
 
+/* FakeQuantize and dequantization become pairs, constants take their Reshapes in, and operators are marked. FALSE: they
+ * are not all on codes that they may read, and nothing is marked. */
+static gboolean
+mark_graph (LptRewriter *rw,
+            LptGraph    *graph)
+{
+  const LptConfig *config = lpt_rewriter_config (rw);
+  g_autoptr (GPtrArray) order = NULL;
+  guint i;
+
+  if (!lpt_pairs_spell (graph, &config->default_precisions) || (order = lpt_graph_order (graph, NULL)) == NULL)
+    return FALSE;
+  for (i = 0; i < order->len; i++)
+    fold_reshape (graph, g_ptr_array_index (order, i));
+
+  return mark_operators (config, order);
+}
+
 static gboolean
 run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
-  g_autoptr (GPtrArray) order = NULL;
-  guint i;
+  g_autoptr (LptGraph) trial = NULL;
 
   if (!is_meant (graph, lpt_rewriter_config (rw)))
     return TRUE;
-  order = lpt_graph_order (graph, error);
-  if (order == NULL)
-    return FALSE;
-  for (i = 0; i < order->len; i++)
-    fold_reshape (rw, g_ptr_array_index (order, i));
-  if (mark_operators (lpt_rewriter_config (rw), order))
-    {
-      g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
-      lpt_rewriter_changed (rw, NULL);
-      return TRUE;
-    }
-  for (i = 0; i < order->len; i++)
-    ((LptNode *) g_ptr_array_index (order, i))->flags &= ~(guint32) LPT_NODE_RAISED;
+  trial = lpt_graph_copy (graph);
+  if (!mark_graph (rw, trial))
+    return TRUE;
+  mark_graph (rw, graph);
+  lpt_graph_sweep (graph);
+  g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
+  lpt_rewriter_changed (rw, NULL);
 
   return TRUE;
 }
