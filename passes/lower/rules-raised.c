@@ -137,6 +137,6 @@ lpt_lower_fixed (LptLower *lw,
 {
   guint n = 0;
 
-  return lpt_mode_is_tflite (lw->graph->requant) && lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL &&
-         set_pending (lw, node, emit_fixed);
+  return lpt_mode_is_tflite (lw->graph->requant) &&
+         lpt_op_restrictions (node->op, LPT_QUANT_RULES_LITERT, &n) != NULL && set_pending (lw, node, emit_fixed);
 }

@@ -10,7 +10,8 @@
 
 G_BEGIN_DECLS
 
-/* The way back of normalize-quantize; @accepted: types of dequantized data. FALSE: a FakeQuantize is no pair of 8 bits, and @graph is changed in part. */
+/* The way back of normalize-quantize; @accepted: types of dequantized data. FALSE: a FakeQuantize is no pair of 8 bits,
+ * and @graph is changed in part. */
 gboolean lpt_pairs_spell (LptGraph *graph, const LptTypeList *accepted);
 
 G_END_DECLS
