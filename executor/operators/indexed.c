@@ -19,20 +19,11 @@ static LptProgramOp *
 expand_of (const LptProgramOp *op)
 {
   LptProgramOp *def = op->in[1]->def;
-  const LptShape *x, *y;
-  gint d;
 
   if (def == NULL || lpt_program_reader (op->in[1]) != op || def->folded || !lpt_program_is_free (def) ||
       def->integer != NULL || def->n_in != 2 || (def->node->op != LPT_OP_BROADCAST && def->node->op != LPT_OP_TILE) ||
       !lpt_indices_are_plain (def->in[0]) || def->in[0]->array.dtype != op->in[1]->array.dtype)
     return NULL;
-  x = &def->in[0]->array.shape;
-  y = &op->in[1]->array.shape;
-  if (x->rank != y->rank)
-    return NULL;
-  for (d = 0; d < x->rank; d++)
-    if (x->dims[d] != 1 && x->dims[d] != y->dims[d])
-      return NULL;
 
   return def;
 }
@@ -52,22 +43,23 @@ is_one_or_same (const LptShape *x,
   return have == 1 || have == all;
 }
 
-/* @elements read what @expand repeats, where that is the same along whole groups of axes. */
-static void
-look_through (LptElements        *elements,
-              const LptProgramOp *expand,
-              const LptShape     *shape,
-              gint                axis)
+gboolean
+lpt_expand_repeats_rows (const LptShape *x,
+                         const LptShape *y,
+                         gint            axis,
+                         LptElements    *elements)
 {
-  const LptShape *x = &expand->in[0]->array.shape;
-  gboolean one_prefix, one_inner;
+  gint d;
 
-  if (x->dims[axis] != shape->dims[axis] || !is_one_or_same (x, shape, 0, axis, &one_prefix) ||
-      !is_one_or_same (x, shape, axis + 1, shape->rank, &one_inner) || (elements->inner > 1 && !one_inner))
-    return;
-  elements->indices = expand->in[0];
-  elements->one_prefix = one_prefix;
-  elements->one_inner = one_inner;
+  if (x->rank != y->rank || axis >= x->rank || x->dims[axis] != y->dims[axis])
+    return FALSE;
+  for (d = 0; d < x->rank; d++)
+    if (x->dims[d] != 1 && x->dims[d] != y->dims[d])
+      return FALSE;
+
+  return is_one_or_same (x, y, 0, axis, &elements->one_prefix) &&
+         is_one_or_same (x, y, axis + 1, y->rank, &elements->one_inner) &&
+         (elements->one_inner || lpt_dims_product (y, axis + 1, y->rank) == 1);
 }
 
 gboolean
@@ -78,6 +70,7 @@ lpt_elements_init (LptElements        *elements,
 {
   const LptShape *shape = &op->in[1]->array.shape;
   const LptProgramOp *expand;
+  LptElements through;
   gint d;
 
   if (!lpt_indices_are_plain (op->in[1]) || shape->rank != data->rank)
@@ -90,8 +83,12 @@ lpt_elements_init (LptElements        *elements,
                               .n = (gsize) shape->dims[axis],
                               .inner = (gsize) lpt_dims_product (shape, axis + 1, shape->rank) };
   expand = expand_of (op);
-  if (expand != NULL)
-    look_through (elements, expand, shape, axis);
+  through = *elements;
+  if (expand != NULL && lpt_expand_repeats_rows (&expand->in[0]->array.shape, shape, axis, &through))
+    {
+      *elements = through;
+      elements->indices = expand->in[0];
+    }
   elements->places = (LptPlaces) { .dtype = elements->indices->array.dtype, .tuple = 1, .length = { data->dims[axis] },
                                    .n = lpt_program_count (elements->indices) };
 

@@ -33,6 +33,9 @@ typedef struct
 gboolean lpt_indices_are_plain (const LptProgramValue *value);
 /* Of an op that reads or writes data like @data by its input 1; FALSE: other lengths, types or axes. */
 gboolean lpt_elements_init     (LptElements *elements, const LptProgramOp *op, const LptShape *data, gint axis);
+/* Indices of shape @y along @axis that an Expand makes of @x: it repeats the same ones along whole groups of axes, and
+ * rows are not taken apart. Says which in @elements. */
+gboolean lpt_expand_repeats_rows (const LptShape *x, const LptShape *y, gint axis, LptElements *elements);
 /* LptOpForm.check; its error is that of the op itself. */
 gboolean lpt_places_check      (const LptProgramOp *op, const LptOpData *data, GError **error);
 

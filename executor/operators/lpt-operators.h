@@ -61,6 +61,8 @@ gboolean lpt_prepare_one_hot      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_gather          (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_gather_nd       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_gather_elements (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_scatter_rows    (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_scatter_elements (LptProgram *program, LptProgramOp *op);
 /* A Gather of a Concat along the same axis. */
 gboolean lpt_prepare_gather_parts (LptProgram *program, LptProgramOp *op);
 /* Every element of @value, computed indices, is in [0, @n) whatever the inputs are. */

@@ -243,6 +243,10 @@ test_outside (void)
     "%y = GatherElements(%x, %i) {axis=0}",
     "%to = Const {3, 4} : i64[2]\n%j = Broadcast(%i, %to) {mode=numpy}\n%y = GatherElements(%x, %j) {axis=0}",
     "%y = GatherND(%x, %i)",
+    "%c = Const {0, 1, 2} : i64[3]\n%a = Const {0} : i64[]\n%u = Gather(%x, %c, %a)\n%to = Const {3, 4} : i64[2]\n"
+    "%j = Broadcast(%i, %to) {mode=numpy}\n%y = ScatterElementsUpdate@12(%x, %j, %u, %a) {reduction=sum}",
+    "%c = Const {0, 1, 2} : i64[3]\n%a = Const {0} : i64[]\n%u = Gather(%x, %c, %a)\n"
+    "%y = ScatterNDUpdate@15(%x, %i, %u) {reduction=none}",
   };
   guint k, side;
 
@@ -269,6 +273,94 @@ test_outside (void)
       }
 }
 
+/* Of f32, what updates are reduced by; others replace. */
+static const char *
+draw_reduction (Round *r)
+{
+  static const char *const reductions[] = { "none", "sum", "sub", "prod", "min", "max" };
+  const guint k = g_rand_int_range (r->rand, 0, G_N_ELEMENTS (reductions));
+
+  return reductions[dtypes[r->type] == LPT_DTYPE_F32 ? k : 0];
+}
+
+static void
+test_scatter (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  guint n;
+
+  for (n = 0; n < 28; n++)
+    {
+      Round r = round_new (rand, n, 1);
+      const LptShape x = draw_shape (&r), i = lpt_shape_make (1, (gint64[]) { g_rand_int_range (rand, 1, 20) });
+      LptShape u = x;
+
+      u.dims[r.axis] = i.dims[0];
+      add_data (&r, "x", &x);
+      add_indices (&r, "i", &i, x.dims[r.axis]);
+      add_data (&r, "u", &u);
+      g_string_append_printf (r.text,
+                              "%%a = Const {%d} : i64[]\n%%y = ScatterUpdate(%%x, %%i, %%u, %%a)\nResult(%%y)\n",
+                              r.axis - (n % 5 == 0 ? r.rank : 0));
+      round_end (&r, LPT_OP_SCATTER_UPDATE);
+    }
+}
+
+static void
+test_scatter_elements (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
+  guint n;
+
+  for (n = 0; n < 112; n++)
+    {
+      Round r = round_new (rand, n % 2 + n / 4 * 2, 1);
+      const LptShape x = draw_shape (&r);
+      LptShape i = x;
+
+      i.dims[r.axis] = g_rand_int_range (rand, 1, 20);
+      add_data (&r, "x", &x);
+      if (n % 3 > 0)
+        add_expanded (&r, "i", i, x.dims[r.axis]);
+      else
+        add_indices (&r, "i", &i, x.dims[r.axis]);
+      add_data (&r, "u", &i);
+      g_string_append_printf (r.text, "%%a = Const {%d} : i64[]\n"
+                              "%%y = ScatterElementsUpdate@12(%%x, %%i, %%u, %%a) {reduction=%s}\nResult(%%y)\n",
+                              r.axis, draw_reduction (&r));
+      round_end (&r, LPT_OP_SCATTER_ELEMENTS_UPDATE);
+    }
+}
+
+static void
+test_scatter_nd (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (15);
+  guint n;
+
+  for (n = 0; n < 56; n++)
+    {
+      Round r = round_new (rand, n % 2 + n / 4 * 2, 2);
+      const LptShape x = draw_shape (&r);
+      const gint tuple = g_rand_int_range (rand, 1, r.rank + 1);
+      const LptShape i = lpt_shape_make (3, (gint64[]) { 3, g_rand_int_range (rand, 1, 9), tuple });
+      LptShape u = lpt_shape_make (2, i.dims);
+      gint64 length = G_MAXINT32;
+      gint k;
+
+      for (k = 0; k < tuple; k++)
+        length = MIN (length, x.dims[k]);
+      for (k = tuple; k < r.rank; k++)
+        u.dims[u.rank++] = x.dims[k];
+      add_data (&r, "x", &x);
+      add_indices (&r, "i", &i, length);
+      add_data (&r, "u", &u);
+      g_string_append_printf (r.text, "%%y = ScatterNDUpdate@15(%%x, %%i, %%u) {reduction=%s}\nResult(%%y)\n",
+                              draw_reduction (&r));
+      round_end (&r, LPT_OP_SCATTER_ND_UPDATE);
+    }
+}
+
 /* Indices that one op repeats for two. */
 static void
 test_shared (void)
@@ -287,6 +379,71 @@ test_shared (void)
   round_end (&r, LPT_OP_GATHER_ELEMENTS);
 }
 
+/* Indices that one op repeats for three ops, which read through it; a fourth reader has them made. */
+static void
+test_read_through (void)
+{
+  static const char text[] =
+    "%x = Parameter : f32[6,8]\n%i = Parameter : i64[9,1]\n%u = Parameter : f32[9,8]\n%to = Const {9, 8} : i64[2]\n"
+    "%a = Const {0} : i64[]\n%j = Broadcast(%i, %to) {mode=numpy}\n%g = GatherElements(%x, %j) {axis=0}\n"
+    "%s = ScatterElementsUpdate@12(%x, %j, %u, %a) {reduction=sum}\n"
+    "%t = ScatterElementsUpdate@12(%x, %j, %g, %a) {reduction=max}\nResult(%s)\nResult(%t)\n";
+  const LptShape x = lpt_shape_make (2, (gint64[]) { 6, 8 }), i = lpt_shape_make (2, (gint64[]) { 9, 1 }),
+                 u = lpt_shape_make (2, (gint64[]) { 9, 8 });
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  guint k;
+
+  for (k = 0; k < 2; k++)
+    {
+      g_autofree char *all = g_strconcat (text, k == 1 ? "Result(%j)\n" : "", NULL);
+      g_autoptr (LptGraph) graph = fast_case_read (all, "through");
+      g_autoptr (LptPlan) plan = fast_plan (graph, 0);
+      g_autofree char *program = lpt_plan_to_text (plan, 0);
+      g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+
+      if (strstr (program, "reference") != NULL || (strstr (program, "i64[9,8]") != NULL) != (k == 1))
+        g_error ("%s", program);
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &x, -1, 1, rand));
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_I64, &i, -6, 5.9, rand));
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &u, -1, 1, rand));
+      fast_case_compare_inputs (graph, inputs);
+    }
+}
+
+/* Constant indices that updates are reduced by: of rows, of elements, of a line, outside. */
+static void
+test_constant (void)
+{
+  static const char *const indices[] = { "0,0,0, 4,4,4, -5,-5,-5, 4,4,4", "0,0,0, 4,3,4, -5,-5,-5, 1,1,2",
+                                         "0,0,0, 4,4,4, 5,5,5, 4,4,4" };
+  const LptShape x = lpt_shape_make (3, (gint64[]) { 1, 5, 3 }), u = lpt_shape_make (3, (gint64[]) { 1, 4, 3 });
+  g_autoptr (GRand) rand = g_rand_new_with_seed (6);
+  guint k;
+
+  for (k = 0; k < G_N_ELEMENTS (indices); k++)
+    {
+      g_autofree char *text = g_strdup_printf (
+        "%%x = Parameter : f32[1,5,3]\n%%u = Parameter : f32[1,4,3]\n%%i = Const {%s} : i64[1,4,3]\n"
+        "%%a = Const {1} : i64[]\n%%y = ScatterElementsUpdate@12(%%x, %%i, %%u, %%a) {reduction=sum}\nResult(%%y)\n",
+        indices[k]);
+      g_autoptr (LptGraph) graph = fast_case_read (text, "constant");
+      g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+      g_autofree char *plain = NULL, *one = NULL;
+
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &x, -1, 1, rand));
+      g_ptr_array_add (inputs, fast_random_tensor (LPT_DTYPE_F32, &u, -1, 1, rand));
+      fast_case_assert_program (graph, "scatter");
+      if (k < 2)
+        {
+          fast_case_compare_inputs (graph, inputs);
+          continue;
+        }
+      plain = error_of (graph, LPT_PLAN_REFERENCE, 1, inputs);
+      one = error_of (graph, 0, 1, inputs);
+      g_assert_cmpstr (one, ==, plain);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -295,7 +452,12 @@ main (int argc, char **argv)
   g_test_add_func ("/fast-indexed/gather", test_gather);
   g_test_add_func ("/fast-indexed/gather-elements", test_gather_elements);
   g_test_add_func ("/fast-indexed/gather-nd", test_gather_nd);
+  g_test_add_func ("/fast-indexed/scatter", test_scatter);
+  g_test_add_func ("/fast-indexed/scatter-elements", test_scatter_elements);
+  g_test_add_func ("/fast-indexed/scatter-nd", test_scatter_nd);
   g_test_add_func ("/fast-indexed/shared", test_shared);
+  g_test_add_func ("/fast-indexed/read-through", test_read_through);
+  g_test_add_func ("/fast-indexed/constant", test_constant);
   g_test_add_func ("/fast-indexed/outside", test_outside);
 
   return g_test_run ();
