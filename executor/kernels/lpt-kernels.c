@@ -24,6 +24,7 @@ lpt_kernels_for (LptCpu cpu)
     .svdf = lpt_svdf_kernel (cpu),
     .lstm = lpt_lstm_kernel (cpu),
     .linear = lpt_linear_kernel (cpu),
+    .fourier = lpt_fourier_kernel (cpu),
     .resize = lpt_resize_kernel (cpu),
     .wide16 = lpt_wide16_kernel (cpu),
     .codes16 = lpt_codes16_kernel (cpu),

@@ -10,6 +10,7 @@
 #include "executor/kernels/eltwise/eltwise.h"
 #include "executor/kernels/fgemm/fgemm.h"
 #include "executor/kernels/float/float.h"
+#include "executor/kernels/fourier/fourier.h"
 #include "executor/kernels/fwindow/fwindow.h"
 #include "executor/kernels/gemm/gemm.h"
 #include "executor/kernels/igemm/conv.h"
@@ -43,6 +44,7 @@ typedef struct {
   const LptSvdfKernel      *svdf;
   const LptLstmKernel      *lstm;
   const LptLinearKernel    *linear;      /* linear attention */
+  const LptFourierKernel   *fourier;
   const LptWide16Kernel    *wide16;      /* products of 16-bit data and 8-bit weights */
   const LptCodes16Kernel   *codes16;     /* steps on 16-bit codes */
   const LptWholeKernel     *whole;       /* plain integers */
