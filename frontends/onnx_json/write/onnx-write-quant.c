@@ -4,7 +4,8 @@
  * has more codes than L, and DequantizeLinear of the output interval:
  *     scale = (high - low) / (L - 1), zero point = qmin - low / scale
  * Where low is not a multiple of the scale, the zero point would not be an
- * integer: then low is subtracted in front, or added behind, and the codes start at 0.
+ * integer: then low is subtracted in front, or added behind, and the codes start at 0. An output interval that falls,
+ * low > high, is that of -low and -high, multiplied by -1 behind.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,9 @@ typedef struct
   guint     n;
   double   *low, *scale;
   double   *zero;      /* integers */
+  double   *sign;      /* -1 where the interval falls: low and scale are those of the mirrored one */
   gboolean  shifted;   /* low is no multiple of scale: codes count from low */
+  gboolean  mirrored;  /* a sign is -1 */
 } Interval;
 
 static void
@@ -33,6 +36,7 @@ interval_clear (Interval *interval)
   g_free (interval->low);
   g_free (interval->scale);
   g_free (interval->zero);
+  g_free (interval->sign);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Interval, interval_clear)
@@ -54,6 +58,7 @@ read_interval (LptOnnxWriter            *w,
   out->low = g_new (double, n);
   out->scale = g_new (double, n);
   out->zero = g_new (double, n);
+  out->sign = g_new (double, n);
   for (gint i = 0; n > 1 && i < shape->rank; i++)
     if (shape->dims[i] > 1)
       {
@@ -71,15 +76,18 @@ read_interval (LptOnnxWriter            *w,
       }
   for (guint i = 0; i < n; i++)
     {
-      out->low[i] = low[i];
-      out->scale[i] = ((double) high[i] - low[i]) / (double) (d->levels - 1);
+      out->sign[i] = output && low[i] > high[i] ? -1 : 1;
+      out->mirrored |= out->sign[i] < 0;
+      out->low[i] = out->sign[i] * low[i];
+      out->scale[i] = out->sign[i] * ((double) high[i] - low[i]) / (double) (d->levels - 1);
       /* What is multiplied by 0 becomes one number: DequantizeLinear multiplies, QuantizeLinear would divide. */
       if (!(out->scale[i] > 0 || (output && out->scale[i] == 0)) || isinf (out->scale[i]))
         {
           lpt_onnx_w_fail (w, "an interval from %g to %g", (double) low[i], (double) high[i]);
           return FALSE;
         }
-      out->shifted = !lpt_quantize_whole_zero (low[i], high[i], d->levels, &out->zero[i]) || out->shifted;
+      out->shifted = !lpt_quantize_whole_zero (out->low[i], out->sign[i] * high[i], d->levels, &out->zero[i]) ||
+                     out->shifted;
       out->zero[i] += qmin;
       if (out->zero[i] < lpt_dtype_min (dtype) || out->zero[i] > lpt_dtype_max (dtype))
         out->shifted = TRUE;
@@ -294,15 +302,18 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
     }
   else
     {
-      const char *real = narrow || out.shifted ? lpt_onnx_w_temp (w, "DequantizeLinear") : OUT (0);
+      const gboolean more = out.shifted || out.mirrored;
+      const char *real = narrow || more ? lpt_onnx_w_temp (w, "DequantizeLinear") : OUT (0);
 
       write_linear (w, "DequantizeLinear", real, codes, &out, dtype);
       if (out.shifted)
         real = lpt_onnx_w_step (w, "Add", 2, real, per_channel (w, "low", &out, rank, out.low));
+      if (out.mirrored)
+        real = lpt_onnx_w_step (w, "Mul", 2, real, per_channel (w, "sign", &out, rank, out.sign));
       if (narrow)
         lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (0), 1, real), "to",
                         lpt_onnx_type_from_dtype (lpt_node_out (node)->dtype));
-      else if (out.shifted)
+      else if (more)
         lpt_onnx_w_node (w, "Identity", OUT (0), 1, real);
     }
 }
