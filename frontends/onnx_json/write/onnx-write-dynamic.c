@@ -240,20 +240,21 @@ spelled_data (LptOnnxWriter *w,
   return lpt_onnx_w_step (w, "Mul", 2, x, lpt_onnx_w_real (w, scale));
 }
 
-/* The data as real numbers: what was quantized, or codes of one scale for all or for each row. NULL: it is something
- * else. */
+/* The data as real numbers: what was quantized, or codes of one scale for all or for each row, there with zero points.
+ * NULL: it is something else. */
 static const char *
 block_data (LptOnnxWriter *w,
             LptNode       *node)
 {
   LptNode *data = lpt_node_src (node, 0);
   const LptValue *scales = lpt_node_in (node, 2);
+  const gboolean zeros = node->n_in > 6 && lpt_node_in (node, 6) != NULL;
   const char *real;
   LptTensor *scale;
 
   if (data->op == LPT_OP_DYNAMIC_QUANTIZE && LPT_ATTRS (data, LptDynamicQuantizeAttrs)->block > 0)
     return lpt_onnx_w_in (w, data, 0);
-  scale = data->op == LPT_OP_REINTERPRET ? one_scale (node) : NULL;
+  scale = data->op == LPT_OP_REINTERPRET && !zeros ? one_scale (node) : NULL;
   if (scale == NULL)
     return scales->shape.dims[scales->shape.rank - 1] == 1 ? spelled_data (w, node) : NULL;
   real = lpt_onnx_w_temp (w, "data");
