@@ -18,6 +18,7 @@
 
 #include "frontends/mixed-types.h"
 #include "ir/lpt-quant-plain.h"
+#include "ir/scalar/lpt-dtype-holds.h"
 
 #include <lpt/lpt-body.h>
 
@@ -75,6 +76,9 @@ settle_inputs (LptGraph *graph, LptNode *node)
       node->in[i].compute = LPT_DTYPE_UNDEFINED;
       if (value == NULL || value->quant != NULL)
         continue;
+      /* What it counts as is none of its values' types: they are the numbers. */
+      if (wish != LPT_DTYPE_UNDEFINED && !lpt_dtype_is_real (wish) && !lpt_dtype_holds (wish, value->dtype))
+        wish = LPT_DTYPE_UNDEFINED;
       if (real && !lpt_dtype_is_real (wish) && !lpt_dtype_is_real (value->dtype))
         wish = LPT_DTYPE_F32;
       if (lpt_dtype_is_real (wish) && !lpt_dtype_is_small_float (wish))
