@@ -57,11 +57,12 @@ add_block (const Fold   *f,
                    column = place (v, 2, at[2], run->tap[2]);
       const gint64 first = MAX (-column, 0), end = MIN ((gint64) run->n, v->in[2] - column);
       const float *from = x + run->from;
-      float *to = y + (gsize) (((gint64) run->channel * v->in[0] + z) * v->in[1] + line) * (gsize) v->in[2];
+      float *to;
       gint64 k;
 
       if (z < 0 || z >= v->in[0] || line < 0 || line >= v->in[1])
         continue;
+      to = y + (((gint64) run->channel * v->in[0] + z) * v->in[1] + line) * v->in[2];
       for (k = first; k < end; k++)
         to[column + k] += from[k];
     }
