@@ -5,7 +5,8 @@
  *     scale = (high - low) / (L - 1), zero point = qmin - low / scale
  * Where low is not a multiple of the scale, the zero point would not be an
  * integer: then low is subtracted in front, or added behind, and the codes start at 0. An output interval that falls,
- * low > high, is that of -low and -high, multiplied by -1 behind.
+ * low > high, is that of -low and -high, multiplied by -1 behind. Intervals that vary along several axes, of which a
+ * scale has one, are a quotient in front and a product behind, and steps of 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,6 +29,8 @@ typedef struct
   double   *sign;      /* -1 where the interval falls: low and scale are those of the mirrored one */
   gboolean  shifted;   /* low is no multiple of scale: codes count from low */
   gboolean  mirrored;  /* a sign is -1 */
+  gboolean  spread;    /* it varies along several axes of @shape, and is shifted; there is no axis then */
+  LptShape  shape;
 } Interval;
 
 static void
@@ -54,7 +57,7 @@ read_interval (LptOnnxWriter            *w,
   const LptShape *shape = output ? &d->out_shape : &d->in_shape;
   const guint n = output ? d->n_out : d->n_in;
 
-  *out = (Interval) { .axis = -1, .n = n };
+  *out = (Interval) { .axis = -1, .n = n, .shape = *shape };
   out->low = g_new (double, n);
   out->scale = g_new (double, n);
   out->zero = g_new (double, n);
@@ -62,11 +65,7 @@ read_interval (LptOnnxWriter            *w,
   for (gint i = 0; n > 1 && i < shape->rank; i++)
     if (shape->dims[i] > 1)
       {
-        if (out->axis >= 0)
-          {
-            lpt_onnx_w_fail (w, "intervals along several axes");
-            return FALSE;
-          }
+        out->spread |= out->axis >= 0;
         out->axis = i + rank - shape->rank;
         if (lpt_node_in (w->node, 0)->shape.dims[out->axis] == LPT_DYNAMIC)
           {
@@ -74,6 +73,9 @@ read_interval (LptOnnxWriter            *w,
             return FALSE;
           }
       }
+  if (out->spread)
+    out->axis = -1;
+  out->shifted = out->spread;
   for (guint i = 0; i < n; i++)
     {
       out->sign[i] = output && low[i] > high[i] ? -1 : 1;
@@ -107,7 +109,9 @@ per_channel (LptOnnxWriter  *w,
 {
   LptShape shape = LPT_SHAPE_SCALAR;
 
-  if (interval->n > 1)
+  if (interval->spread)
+    shape = interval->shape;
+  else if (interval->n > 1)
     {
       shape.rank = rank - interval->axis;
       for (gint i = 0; i < shape.rank; i++)
@@ -125,13 +129,14 @@ write_linear (LptOnnxWriter  *w,
               const Interval *interval,
               LptDType        dtype)
 {
-  LptShape shape = { .rank = interval->n > 1 ? 1 : 0, .dims = { interval->n } };
-  const char *scale = lpt_onnx_w_tensor (w, "scale",
-                                         lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, interval->scale, NULL));
+  const gboolean several = interval->n > 1 && !interval->spread;
+  const LptShape shape = { .rank = several ? 1 : 0, .dims = { interval->n } };
+  const double *steps = interval->spread ? (const double[]) { 1 } : interval->scale;
+  const char *scale = lpt_onnx_w_tensor (w, "scale", lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, steps, NULL));
   const char *zero = lpt_onnx_w_tensor (w, "zero_point", lpt_tensor_from_f64 (dtype, &shape, interval->zero, NULL));
   Onnx__NodeProto *y = lpt_onnx_w_node (w, onnx, output, 3, input, scale, zero);
 
-  if (interval->n > 1)
+  if (several)
     lpt_onnx_w_int (w, y, "axis", interval->axis);
 }
 
@@ -194,9 +199,10 @@ constant_codes (LptOnnxWriter            *w,
   float steps = (float) (d->levels - 1);
   gint64 inner = 1;
 
-  if (x == NULL)
+  if (x == NULL || in->spread)
     {
-      lpt_onnx_w_fail (w, "a constant that does not fit in memory");
+      lpt_onnx_w_fail (w, x == NULL ? "a constant that does not fit in memory"
+                                    : "intervals of a constant along several axes");
       return "";
     }
   for (gint i = in->axis + 1; in->n > 1 && i < shape->rank; i++)
@@ -236,6 +242,8 @@ computed_codes (LptOnnxWriter            *w,
     }
   if (in->shifted)
     x = lpt_onnx_w_step (w, "Sub", 2, x, low);
+  if (in->spread)
+    x = lpt_onnx_w_step (w, "Div", 2, x, per_channel (w, "steps", in, rank, in->scale));
   write_linear (w, "QuantizeLinear", output, x, in, dtype);
   return output;
 }
@@ -306,6 +314,8 @@ lpt_onnx_write_fake_quantize (LptOnnxWriter *w,
       const char *real = narrow || more ? lpt_onnx_w_temp (w, "DequantizeLinear") : OUT (0);
 
       write_linear (w, "DequantizeLinear", real, codes, &out, dtype);
+      if (out.spread)
+        real = lpt_onnx_w_step (w, "Mul", 2, real, per_channel (w, "steps", &out, rank, out.scale));
       if (out.shifted)
         real = lpt_onnx_w_step (w, "Add", 2, real, per_channel (w, "low", &out, rank, out.low));
       if (out.mirrored)
