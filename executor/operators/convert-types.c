@@ -129,8 +129,17 @@ few_bits (const Convert *c,
   return (gint32) (((x & c->mask) ^ c->sign) - c->sign);
 }
 
+/* The integer that is held; 0 where a function of reals left something that is none, as NaN. */
+static inline gint32
+held (float x)
+{
+  const float whole = x > -2147483648.0f && x < 2147483648.0f ? x : 0;
+
+  return (gint32) whole;
+}
+
 EACH (words_to_held, gint64, float, (float) few_bits (c, (guint32) (guint64) x[i]))
-EACH (held_to_held, float, float, (float) few_bits (c, (guint32) (gint32) x[i]))
+EACH (held_to_held, float, float, (float) few_bits (c, (guint32) held (x[i])))
 
 static void
 held_to_words (const Convert *c,
@@ -143,7 +152,7 @@ held_to_words (const Convert *c,
   gsize i;
 
   for (i = 0; i < n; i++)
-    y[i] = (gint32) x[i];
+    y[i] = held (x[i]);
   lpt_wrap_words (y, (gint64) n, c->dtype);
 }
 
