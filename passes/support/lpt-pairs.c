@@ -94,7 +94,15 @@ find_axis (LptTensor      *constant,
   return lead >= 0;
 }
 
-/* @n numbers of @constant, which has as many or one; @other where it is NULL (transfer full). */
+/* Has @constant, or NULL, one number or @n? */
+static gboolean
+has_numbers (LptTensor *constant,
+             gint64     n)
+{
+  return constant == NULL || lpt_tensor_count (constant) == 1 || lpt_tensor_count (constant) == n;
+}
+
+/* The @n numbers of @constant; @other where it is NULL (transfer full). */
 static double *
 numbers (LptTensor *constant,
          double     other,
@@ -110,7 +118,7 @@ numbers (LptTensor *constant,
   return values;
 }
 
-/* The quantization that a chain says; NULL: no one has it. */
+/* The quantization that a chain says of its data; NULL: none has these numbers. */
 static LptQuant *
 chain_quant (const LptDequant *dq)
 {
@@ -122,7 +130,7 @@ chain_quant (const LptDequant *dq)
   gint axis[2] = { LPT_QUANT_PER_TENSOR, LPT_QUANT_PER_TENSOR };
   gint64 i;
 
-  if (!find_axis (scale, shape, &axis[0]) || (zero != NULL && !find_axis (zero, shape, &axis[1])) ||
+  if (!has_numbers (scale, n) || !has_numbers (zero, n) || !find_axis (scale, shape, &axis[0]) || (zero != NULL && !find_axis (zero, shape, &axis[1])) ||
       (axis[0] >= 0 && axis[1] >= 0 && axis[0] != axis[1]))
     return NULL;
   scales = numbers (scale, 1, (guint) n);
