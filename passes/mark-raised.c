@@ -45,18 +45,15 @@ is_constant (const LptValue *value)
          (value->producer->op == LPT_OP_DEQUANTIZE && value->producer->in[0].value->producer->data != NULL);
 }
 
-/* Have codes of @shape, in the same order, one scale of @quant for as many neighbours? All of them, or those of an
- * index along axis 0, or of a pair along axes 0 and 1 (groups). */
+/* Numbers of codes? */
 static gboolean
-stand_for (const LptQuant *quant,
-           const LptShape *shape)
+is_dequantized (const LptValue *value)
 {
-  return quant->n == 1 ||
-         (quant->axis == 0 && shape->rank > 0 &&
-          (shape->dims[0] == quant->n || (shape->rank > 1 && shape->dims[0] * shape->dims[1] == quant->n)));
+  return value != NULL && value->producer->op == LPT_OP_DEQUANTIZE && is_codes (value->producer->in[0].value);
 }
 
-/* Reshape (Dequantize (constant)) => Dequantize (the reshaped constant), where its scales stand for these codes. */
+/* Reshape (Dequantize (constant)) => Dequantize (the reshaped constant), where its scales, one for all codes, for an
+ * index along axis 0 or for groups, stand for these codes. */
 static void
 fold_reshape (LptGraph *graph,
               LptNode  *node)
@@ -67,7 +64,7 @@ fold_reshape (LptGraph *graph,
   LptNode *fresh;
 
   if (!is_codes (q) || q->producer->data == NULL || !lpt_shape_is_static (&node->out[0].shape) ||
-      !stand_for (q->quant, &node->out[0].shape))
+      (q->quant->n > 1 && (q->quant->axis != 0 || lpt_quant_last_axis (q->quant, &node->out[0].shape) < 0)))
     return;
   reshaped = lpt_tensor_reshape (q->producer->data, &node->out[0].shape, NULL);
   if (reshaped == NULL)
@@ -84,8 +81,7 @@ fold_reshape (LptGraph *graph,
 static gboolean
 is_given (const LptValue *value)
 {
-  return value == NULL || is_constant (value) || !lpt_dtype_is_real (value->dtype) ||
-         (value->producer->op == LPT_OP_DEQUANTIZE && is_codes (value->producer->in[0].value));
+  return value == NULL || is_constant (value) || !lpt_dtype_is_real (value->dtype) || is_dequantized (value);
 }
 
 static gboolean
@@ -137,38 +133,51 @@ find_end (LptNode *node,
   return NULL;
 }
 
-/* Marks the operator that @node begins. FALSE: it is none on codes. */
+/* Codes, and nothing else that is no constant. */
 static gboolean
-mark_operator (LptNode *node)
+reads_codes (const LptNode *node)
 {
   gboolean codes = FALSE;
-  guint k, o;
+  guint k;
 
   for (k = 0; k < node->n_in; k++)
     {
-      const LptValue *x = node->in[k].value;
-
-      codes |= x != NULL && x->producer->op == LPT_OP_DEQUANTIZE && is_codes (x->producer->in[0].value);
-      if (!is_given (x))
+      codes |= is_dequantized (node->in[k].value);
+      if (!is_given (node->in[k].value))
         return FALSE;
     }
+  return codes;
+}
+
+/* What comes behind output @o of @node, up to @end. */
+static void
+mark_behind (LptNode *node,
+             guint    o,
+             LptNode *end)
+{
+  do
+    {
+      node = lpt_value_use (&node->out[o], 0)->node;
+      node->flags |= LPT_NODE_RAISED;
+      o = 0;
+    }
+  while (node != end);
+}
+
+/* Marks the operator that @node begins, a Quantize of other codes alone. FALSE: it is none on codes. */
+static gboolean
+mark_operator (LptNode *node)
+{
+  guint o;
+
+  if (node->n_out == 0 || !reads_codes (node) || (node->op == LPT_OP_QUANTIZE && !is_codes (&node->out[0])))
+    return FALSE;
   for (o = 0; o < node->n_out && node->op != LPT_OP_QUANTIZE; o++)
     if (find_end (node, o) == NULL)
       return FALSE;
-  if (!codes || node->n_out == 0 || (node->op == LPT_OP_QUANTIZE && !is_codes (&node->out[0])))
-    return FALSE;
   node->flags |= LPT_NODE_RAISED;
   for (o = 0; o < node->n_out && node->op != LPT_OP_QUANTIZE; o++)
-    {
-      LptNode *end = find_end (node, o), *part = node;
-
-      do
-        {
-          part = lpt_value_use (&part->out[part == node ? o : 0], 0)->node;
-          part->flags |= LPT_NODE_RAISED;
-        }
-      while (part != end);
-    }
+    mark_behind (node, o, find_end (node, o));
   return TRUE;
 }
 
@@ -185,7 +194,7 @@ keeps_restrictions (const LptConfig *config,
   if (restriction != NULL && lpt_restriction_is_never (restriction))
     return TRUE;
   for (k = 0; k < node->n_in; k++)
-    if (node->in[k].value != NULL && node->in[k].value->producer->op == LPT_OP_DEQUANTIZE)
+    if (is_dequantized (node->in[k].value))
       codes[k] = lpt_code_of (node->in[k].value->producer->in[0].value);
   breach = lpt_config_breach (config, node, codes, node->n_in);
 
@@ -227,12 +236,11 @@ is_meant (LptGraph        *graph,
 }
 
 /* FakeQuantize and dequantization become pairs, constants take their Reshapes in, and operators are marked. FALSE: they
- * are not all on codes that they may read, and nothing is marked. */
+ * are not all on codes that they may read, and @graph is changed in part. */
 static gboolean
-mark_graph (LptRewriter *rw,
-            LptGraph    *graph)
+mark_graph (const LptConfig *config,
+            LptGraph        *graph)
 {
-  const LptConfig *config = lpt_rewriter_config (rw);
   g_autoptr (GPtrArray) order = NULL;
   guint i;
 
@@ -249,14 +257,15 @@ run (LptRewriter  *rw,
      LptGraph     *graph,
      GError      **error)
 {
+  const LptConfig *config = lpt_rewriter_config (rw);
   g_autoptr (LptGraph) trial = NULL;
 
-  if (!is_meant (graph, lpt_rewriter_config (rw)))
+  if (!is_meant (graph, config))
     return TRUE;
   trial = lpt_graph_copy (graph);
-  if (!mark_graph (rw, trial))
+  if (!mark_graph (config, trial))
     return TRUE;
-  mark_graph (rw, graph);
+  mark_graph (config, graph);
   lpt_graph_sweep (graph);
   g_hash_table_replace (graph->meta, g_strdup (LPT_RAISED), g_strdup ("true"));
   lpt_rewriter_changed (rw, NULL);
