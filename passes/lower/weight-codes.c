@@ -483,6 +483,7 @@ lpt_weight_codes_window (LptValue       *value,
   const LptShape *shape = &value->shape;
   LptShape one;
   float *scale, *zero;
+  gint64 run;
 
   if (!lpt_shape_is_static (shape) || first >= shape->rank || second >= shape->rank || !read_chain (value, &c) ||
       c.swapped || lpt_tensor_count (c.codes) != lpt_dims_product (shape, 0, shape->rank) ||
@@ -498,8 +499,11 @@ lpt_weight_codes_window (LptValue       *value,
     return FALSE;
   scale = lpt_tensor_writable (w->scale);
   zero = lpt_tensor_writable (w->zero);
+  /* Weights in a row that have one channel, one scale and one zero point. */
+  run = lpt_common_divisor (lpt_code_numbers_run (&c.scale, &c.zero),
+                            lpt_dims_product (shape, MAX (first, second) + 1, shape->rank));
   for (gint pass = 0; pass < 2; pass++)
-    for (gint64 i = 0; i < lpt_tensor_count (w->codes); i++)
+    for (gint64 i = 0; i < lpt_tensor_count (w->codes); i += run)
       {
         const gint64 channel = channel_of (shape, i, first, second);
         const float s = lpt_code_numbers_at (&c.scale, i), z = c.zero.v != NULL ? lpt_code_numbers_at (&c.zero, i) : 0;
