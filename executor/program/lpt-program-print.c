@@ -68,7 +68,7 @@ append_type (Text                  *t,
   if (quant == NULL)
     return;
   if (quant->n <= MAX_NUMBERS)
-    lpt_print_quant (t->out, quant);
+    lpt_print_quant (t->out, quant, LPT_TEXT_DEFAULT);
   else
     g_string_append_printf (t->out, " q{axis=%d, ... %u scales}", quant->axis, quant->n);
 }

@@ -10,7 +10,7 @@
 
 #include "frontends/tflite/tflite-origin.h"
 
-#include <lpt/lpt-text.h>
+#include "ir/text/lpt-print.h"
 
 static guint64
 digest_bytes (guint64 digest, const guint8 *bytes, gsize n)
@@ -23,7 +23,7 @@ digest_bytes (guint64 digest, const guint8 *bytes, gsize n)
 static guint64
 digest_graph (LptGraph *graph)
 {
-  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_ELIDE);
+  g_autofree char *text = lpt_graph_to_text (graph, LPT_TEXT_ELIDE | LPT_TEXT_BITS);
   guint64 digest = G_GUINT64_CONSTANT (0xcbf29ce484222325);
   digest = digest_bytes (digest, (const guint8 *) text, strlen (text));
   for (guint i = 0; i < graph->nodes->len; i++)

@@ -406,9 +406,21 @@ lpt_print_data (LptPrinter *p,
 
 /* --- types --- */
 
+static void
+append_bits (GString *out,
+             double   value)
+{
+  guint64 bits;
+
+  memcpy (&bits, &value, sizeof bits);
+  for (; bits != 0; bits >>= 4)
+    g_string_append_c (out, "0123456789abcdef"[bits & 15]);
+}
+
 void
 lpt_print_quant (GString        *out,
-                 const LptQuant *quant)
+                 const LptQuant *quant,
+                 LptTextFlags    flags)
 {
   gboolean list = quant->axis != LPT_QUANT_PER_TENSOR || quant->n != 1;
   gboolean zero = TRUE;
@@ -421,7 +433,10 @@ lpt_print_quant (GString        *out,
     {
       if (i > 0)
         g_string_append_c (out, ',');
-      lpt_append_double (out, quant->scale[i]);
+      if ((flags & LPT_TEXT_BITS) != 0)
+        append_bits (out, quant->scale[i]);
+      else
+        lpt_append_double (out, quant->scale[i]);
       zero = zero && quant->zero_point[i] == 0;
     }
   if (list)
@@ -448,7 +463,7 @@ lpt_print_type (LptPrinter *p,
   g_string_append_printf (p->out, "%s[%s]", known ? lpt_dtype_name (value->dtype) : "undefined",
                           known ? shape : "<no shape>");
   if (value->quant != NULL)
-    lpt_print_quant (p->out, value->quant);
+    lpt_print_quant (p->out, value->quant, p->flags);
   for (guint i = 0; value->names != NULL && i < value->names->len; i++)
     {
       const char *name = g_ptr_array_index (value->names, i);

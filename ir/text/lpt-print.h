@@ -15,6 +15,9 @@ G_BEGIN_DECLS
  * are printed, and nothing is assumed of the links between nodes. */
 char *lpt_graph_print (LptGraph *graph, LptTextFlags flags, GHashTable *notes);
 
+/* One of LptTextFlags: scales as their bits, which take a fiftieth of the time. For digests, does not parse. */
+#define LPT_TEXT_BITS ((LptTextFlags) (1 << 8))
+
 /* One graph on its way to text; bodies have their own. */
 typedef struct
 {
@@ -32,7 +35,7 @@ void lpt_print_string     (GString *out, const char *text);          /* in quote
 void lpt_print_name       (GString *out, const char *name);          /* with %, in quotes where needed */
 void lpt_print_value      (LptPrinter *p, LptValue *value);
 void lpt_print_type       (LptPrinter *p, LptValue *value);
-void lpt_print_quant      (GString *out, const LptQuant *quant);     /* " q{...}" */
+void lpt_print_quant      (GString *out, const LptQuant *quant, LptTextFlags flags);   /* " q{...}" */
 void lpt_print_data       (LptPrinter *p, LptTensor *tensor);
 void lpt_print_node_mark  (LptPrinter *p, LptNode *node);
 void lpt_print_mark       (LptPrinter *p, const LptMark *mark);
