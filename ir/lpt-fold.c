@@ -35,6 +35,30 @@ lpt_fold_value (LptValue *value)
 
 /* --- movement --- */
 
+#define COPY_STRIDED(type)                                \
+  for (gint64 i = 0; i < n; i++)                          \
+    ((type *) to)[i] = ((const type *) from)[i * step]
+
+/* @n elements of @size bytes, 8 at most: to[i] = from[i * step]. */
+static void
+copy_strided (gpointer      to,
+              gconstpointer from,
+              gint64        n,
+              gint64        step,
+              gsize         size)
+{
+  if (step == 1)
+    memcpy (to, from, (gsize) n * size);
+  else if (size == 1)
+    COPY_STRIDED (guint8);
+  else if (size == 2)
+    COPY_STRIDED (guint16);
+  else if (size == 4)
+    COPY_STRIDED (guint32);
+  else
+    COPY_STRIDED (guint64);
+}
+
 /* Copies elements: out[i] = in[sum of coordinate * stride], strides in elements. */
 static LptTensor *
 gather_strided (LptTensor       *tensor,
@@ -45,8 +69,7 @@ gather_strided (LptTensor       *tensor,
   gsize size = lpt_dtype_bits (lpt_tensor_dtype (tensor)) / 8;
   const guint8 *from = lpt_tensor_data (tensor);
   guint8 *to;
-  gint64 count, i;
-  LptWalk walk;
+  LptLoop loop;
 
   if (out == NULL || size == 0)
     {
@@ -55,10 +78,9 @@ gather_strided (LptTensor       *tensor,
       return NULL;
     }
   to = lpt_tensor_writable (out);
-  count = lpt_tensor_count (out);
-  lpt_walk_init (&walk, shape, 1, strides);
-  for (i = 0; i < count; i++, to += size, lpt_walk_next (&walk))
-    memcpy (to, from + (gsize) walk.at[0] * size, size);
+  lpt_loop_init (&loop, shape, 1, strides);
+  for (; !loop.done; to += (gsize) loop.inner * size, lpt_loop_next (&loop))
+    copy_strided (to, from + loop.offset[0] * (gint64) size, loop.inner, loop.step[0], size);
 
   return out;
 }
