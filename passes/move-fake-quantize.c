@@ -15,7 +15,9 @@
  *   - the Concat (or an operation of f) has other readers, or a dynamic rank;
  *   - an interval is not constant, or varies along the axis and an input's length is dynamic;
  *   - all inputs come from one Split;
- *   - a Convert follows that is no part of a dequantization with one reader each.
+ *   - a Convert follows that is no part of a dequantization with one reader each;
+ *   - the Concat was raised, and the graph is to be written as it is: who lowers it again is to find the Concat that
+ *     TensorFlow Lite had, which rounds otherwise than a Quantize of each input.
  *
  * Golden tests: tests/golden/move-fake-quantize/
  *
@@ -270,7 +272,8 @@ rewrite (LptRewriter *rw,
       !lpt_shape_compatible (&fq->in[0].value->shape, &fq->out[0].shape))
     return FALSE;
   concat = find_concat (fq, between);
-  if (concat == NULL)
+  if (concat == NULL ||
+      ((concat->flags & LPT_NODE_RAISED) != 0 && lpt_rewriter_config (rw)->until == LPT_STAGE_PREPARE))
     return FALSE;
   part.rank = concat->out[0].shape.rank;
   if (!lpt_axis_normalize (LPT_ATTRS (concat, LptAxisAttrs)->axis, part.rank, &part.axis))

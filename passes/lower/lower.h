@@ -181,6 +181,9 @@ typedef gboolean (*LptLowerRule) (LptLower *lw, LptNode *node);
 LptLowerRule lpt_lower_rule (LptOp op);
 /* Of a raised graph: an op without rule of its own that eval has on integers goes back to them. */
 gboolean     lpt_lower_raised (LptLower *lw, LptNode *node);
+/* Was @node of a raised graph, which has two inputs, the sum or product of two codes? One may be constant: it is no
+ * shift and no factor then. A product's bias is a constant behind its real result. */
+gboolean     lpt_lower_was_pair (const LptLower *lw, const LptNode *node);
 /* Of other graphs: an op whose codes LiteRT's specification fixes goes to them where its arithmetic is asked for. */
 gboolean     lpt_lower_fixed  (LptLower *lw, LptNode *node);
 

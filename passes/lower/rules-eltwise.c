@@ -276,7 +276,7 @@ lpt_lower_add (LptLower *lw,
   guint n;
   guint i, c;
 
-  for (i = 2; i-- > 0; )
+  for (i = lpt_lower_was_pair (lw, node) ? 0 : 2; i-- > 0; )
     {
       LptForm *form = whole_operand (lw, node, 1 - i);
       g_autofree double *scale = NULL;
@@ -308,7 +308,7 @@ lpt_lower_multiply (LptLower *lw,
   guint n;
   guint i;
 
-  for (i = 2; i-- > 0; )
+  for (i = lpt_lower_was_pair (lw, node) ? 0 : 2; i-- > 0; )
     {
       LptForm *form = whole_operand (lw, node, 1 - i);
       g_autofree double *shift = NULL;

@@ -441,6 +441,9 @@ lpt_lower_concat (LptLower *lw,
         }
       data[i] = x->q;
     }
+  /* TensorFlow Lite's Concat of other scales rounds as none of its other operators does. */
+  if (!equal && lw->raised && (node->flags & LPT_NODE_RAISED) != 0)
+    return lpt_lower_raised (lw, node);
   if (!equal && (!along || a->len == 0))
     return pending_move (lw, node, node->n_in);
 

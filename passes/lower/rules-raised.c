@@ -16,6 +16,19 @@
 #include "eval/integer/lpt-int.h"
 #include "passes/lower/lower.h"
 
+gboolean
+lpt_lower_was_pair (const LptLower *lw,
+                    const LptNode  *node)
+{
+  if (!lw->raised || (node->flags & LPT_NODE_RAISED) == 0)
+    return FALSE;
+  for (guint i = 0; i < 2; i++)
+    if (node->in[i].value->producer->op != LPT_OP_DEQUANTIZE)
+      return FALSE;
+
+  return TRUE;
+}
+
 static LptValue *
 emit_raised (LptLower       *lw,
              LptForm        *form,

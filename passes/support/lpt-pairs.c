@@ -5,7 +5,8 @@
  *     Multiply (Subtract (Convert (q), z), s)         =>  Dequantize (q), q a constant or an input of the model
  *
  * A scale is the step of an interval, rounded to single precision as scales of files are; 0 has a whole code. Nothing
- * says whether the codes of a FakeQuantize have a sign: they have, but where constants of the graph are u8.
+ * says whether the codes of a FakeQuantize have a sign: they have, but where constants of the graph are u8, or where no
+ * constants are codes, but what the graph reads or gives is u8.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -169,21 +170,36 @@ spell_chain (LptGraph          *graph,
                                              multiply->out[0].dtype, &multiply->out[0].shape), NULL);
 }
 
+/* The type of codes of which a FakeQuantize says nothing. */
+static LptDType
+type_of_codes (GPtrArray *order)
+{
+  gboolean constants[2] = { FALSE }, ends[2] = { FALSE };      /* of i8, of u8 */
+  guint i;
+
+  for (i = 0; i < order->len; i++)
+    {
+      const LptNode *node = g_ptr_array_index (order, i);
+      const LptValue *value = node->op == LPT_OP_RESULT ? node->in[0].value : &node->out[0];
+      gboolean *seen = node->data != NULL ? constants : ends;
+
+      if (node->data == NULL && node->op != LPT_OP_RESULT && node->op != LPT_OP_PARAMETER)
+        continue;
+      seen[0] |= value->dtype == LPT_DTYPE_I8;
+      seen[1] |= value->dtype == LPT_DTYPE_U8;
+    }
+
+  return constants[1] || (!constants[0] && ends[1] && !ends[0]) ? LPT_DTYPE_U8 : LPT_DTYPE_I8;
+}
+
 gboolean
 lpt_pairs_spell (LptGraph          *graph,
                  const LptTypeList *accepted)
 {
   g_autoptr (GPtrArray) order = lpt_graph_order (graph, NULL);
-  LptDType dtype = LPT_DTYPE_I8;
+  const LptDType dtype = order != NULL ? type_of_codes (order) : LPT_DTYPE_UNDEFINED;
   guint i;
 
-  for (i = 0; order != NULL && i < order->len; i++)
-    {
-      LptNode *node = g_ptr_array_index (order, i);
-
-      if (node->data != NULL && node->out[0].dtype == LPT_DTYPE_U8)
-        dtype = LPT_DTYPE_U8;
-    }
   for (i = 0; order != NULL && i < order->len; i++)
     {
       LptNode *node = g_ptr_array_index (order, i);

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Networks of integers raised to Q/DQ: exact when they are lowered again, and within one code of ONNX Runtime, op by op.
+"""Operators and networks of integers raised to Q/DQ: exact when they are lowered again, and within one code of ONNX Runtime, op by op.
 
-test-tflite-raise.py LPTC SHARED. Prints TAP; without numpy or SHARED/models it is skipped. With $ORT_LIB and python3-onnx:
+test-tflite-raise.py LPTC SHARED. Prints TAP; without numpy or SHARED/models it is skipped. LPT_TEST_NIGHTLY=1 takes all cases of 8 bits that
+cases.py has, else one of each operator, type and kind. With $ORT_LIB and python3-onnx:
 
 - the raised ONNX file runs in ONNX Runtime without optimisations; cut behind each QuantizeLinear, every part is given the codes that
   it read there, and agrees within one code in 99.9 % of the elements;
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+from cases import cases
 from numpy_or_skip import np
 from peer import describe
 
@@ -26,6 +28,12 @@ tflite-mnist-lenet-300-100/ptq_mnist_lenet-300-100""".split()
 # Labelled data: codes as the model takes them, labels.
 LABELLED = {"tflite-mlperf-tiny/kws_int8": ("data-kws01/x.i8.npy", "data-kws01/y.i64.npy", 0),
             "tflite-mlperf-tiny/ic_resnet8_int8": ("data-cifar10-jpeg/x.u8.npy", "data-cifar10-jpeg/y.i64.npy", 128)}
+
+
+# ONNX has no such operator: what it is made of are real numbers.
+NOT_IN_ONNX = {"SQUARED_DIFFERENCE", "L2_NORMALIZATION"}
+
+FORMS = ("xml", "prepare"), ("lpt", "raise"), ("json", "raise"), ("onnx", "raise")
 
 
 class Tap:
@@ -155,6 +163,35 @@ def accuracies(lptc, path, raised, shared, data, tmp, pyort):
     return None if abs(a - b) <= 0.005 else "%.3f here, %.3f there" % (a, b), "%.3f here, %.3f there" % (a, b)
 
 
+def kind_of(name):
+    """(operator, type, what the case is about if that is no number)."""
+    parts = name.split("/")
+    return (*parts[:2], parts[2] if len(parts) > 2 and not parts[2].isdigit() else "")
+
+
+def operators(lptc, tap, tmp):
+    """Single operators of 8 bits: the codes of the direct run, or a form that has no word for them says so."""
+    seen, path = set(), tmp + "/operator.tflite"
+    for name, data, inputs, _, _ in cases():
+        kind = kind_of(name)
+        if kind[1] not in ("i8", "u8") or (kind in seen and not os.environ.get("LPT_TEST_NIGHTLY")):
+            continue
+        seen.add(kind)
+        with open(path, "wb") as f:
+            f.write(data)
+        want = execute(lptc, path, dict(inputs), tmp)
+        problems = [] if not isinstance(want, str) else [want]
+        for form, until in FORMS if not problems else ():
+            out = "%s/operator.%s" % (tmp, form)
+            refusal = run(lptc, "transform", path, "--until", until, "-o", out)
+            if refusal:
+                problems += [refusal] if form in ("lpt", "json") or ": unsupported in " not in refusal else []
+            elif form != "onnx" or kind[0] not in NOT_IN_ONNX:
+                problem = unequal(execute(lptc, out, dict(inputs), tmp, "--requant", "litert"), want)
+                problems += ["%s: %s" % (form, problem)] if problem else []
+        tap.say("%s raised" % name, "; ".join(problems) or None)
+
+
 def load_peers(shared):
     if not os.environ.get("ORT_LIB") and not os.environ.get("ORT_NODE"):
         return None, None
@@ -175,6 +212,7 @@ def main():
     onnx, pyort = load_peers(shared)
     tap = Tap()
     with tempfile.TemporaryDirectory() as tmp:
+        operators(lptc, tap, tmp)
         for network in NETWORKS:
             path = os.path.join(shared, "models", network + ".tflite")
             inputs = draw(lptc, path)
@@ -182,7 +220,7 @@ def main():
             if isinstance(want, str):
                 tap.say(network, want)
                 continue
-            for form, until in ("xml", "prepare"), ("lpt", "raise"), ("json", "raise"), ("onnx", "raise"):
+            for form, until in FORMS:
                 out = "%s/raised.%s" % (tmp, form)
                 problem = run(lptc, "transform", path, "--until", until, "-o", out)
                 problem = problem or unequal(execute(lptc, out, inputs, tmp, "--requant", "litert"), want)

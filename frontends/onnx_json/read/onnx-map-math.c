@@ -252,6 +252,13 @@ lpt_onnx_map_prelu (LptOnnxNode *on)
       slope = lpt_onnx_reshape (on, slope, rank > 0 ? 1 : 0, &channels);
       lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, slope));
     }
+  else if (lpt_shape_is_static (s) && s->rank <= rank && rank > 1)
+    {
+      /* Of other axes: a slope of one axis would lie along axis 1. */
+      if (s->rank == 1)
+        slope = lpt_onnx_reshape (on, slope, 2, (const gint64[]) { 1, s->dims[0] });
+      lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_PRELU, 2, x, slope));
+    }
   else
     {
       LptValue *positive = lpt_onnx_emit (on, LPT_OP_GREATER, 2, x, lpt_onnx_like (on, x, 0));
