@@ -215,6 +215,7 @@ run_side (LptGraph *graph, const char *path, const CompareArgs *args, GPtrArray 
   progress_end ();
   if (ok)
     return CMD_OK;
+  cmd_arrays_name_open (graph, &error);
   cmd_name_file (&error, path);
   return cmd_fail (error);
 }
@@ -326,6 +327,7 @@ compare_modes (Judge *judge, const char *path, char **modes, const CompareArgs *
       progress_end ();
       if (!ok)
         {
+          cmd_arrays_name_open (graph, &error);
           cmd_name_file (&error, path);
           return cmd_fail (error);
         }

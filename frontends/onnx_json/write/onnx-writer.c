@@ -91,6 +91,8 @@ write_node (LptOnnxWriter *w,
     {
       if (lpt_onnx_w_write_row (w, node))
         lpt_onnx_w_finish_outputs (w, node);
+      else if ((node->info->flags & LPT_OP_F_STATE) != 0)
+        lpt_onnx_w_fail (w, "there is no state between runs; --stateless makes inputs and outputs of variables");
       else
         lpt_onnx_w_fail (w, "no operator does this");
     }
