@@ -9,7 +9,8 @@
  * when the inner operation has one reader. A FakeQuantize that will take the inner operation into its input interval,
  * with what stands between them, does not count: it would be gone when a second run looks. Exact in real arithmetic.
  *
- * Left alone: operations on codes that a file has, whose constants and sums have scales of their own.
+ * Left alone: operations on codes that a file has, whose constants and sums have scales of their own; arithmetic of
+ * plain integers (indices, hashes), whose bits count and which wrap.
  *
  * Refused when
  *   - the inner operation has other readers, or element types differ;
@@ -173,6 +174,8 @@ rewrite (LptRewriter *rw,
       outer->out[0].dtype != x->dtype)
     return lpt_rewriter_decline (rw, outer, "element types differ");
   real = lpt_tensor_dtype (a);
+  if (!lpt_dtype_is_real (real))
+    return FALSE;
   joined = lpt_layer_binary (outer->op, a, b, real);
   if (joined == NULL)
     return FALSE;
