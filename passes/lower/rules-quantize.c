@@ -362,7 +362,8 @@ lpt_lower_fake_quantize (LptLower *lw,
       codes.step[c] = (at (&b[1], c) - at (&b[0], c)) / (double) (levels - 1);
       codes.offset[c] = whole_offset (codes.qmin - at (&b[0], c) / codes.step[c], levels);
     }
-  if (codes.n > 1 && n == 1)
+  /* Where each channel is read in its own way, the first one stands for all: codes are read anew behind the op. */
+  if (codes.n > 1)
     read_as_one (at (&b[2], 0), at (&b[3], 0), levels, &codes);
   if (constant != NULL && lpt_dtype_is_real (lpt_tensor_dtype (constant)))
     q = fold_codes (lw, node, constant, b, &codes);
