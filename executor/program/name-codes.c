@@ -10,7 +10,7 @@
  * no matter: a Reinterpret takes the integers. The graph is the program's own.
  *
  * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose,
- * Gather, Broadcast, Slice. They add nothing to the data, as Pad and SpaceToBatch do.
+ * Gather, GatherElements, Broadcast, Slice. They add nothing to the data, as Pad, SpaceToBatch and windows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -49,10 +49,9 @@ only_moves (LptNode *node)
         lpt_node_in (node, i)->dtype != LPT_DTYPE_I32)
       return FALSE;
 
-  return node->n_out == 1 && node->op != LPT_OP_PAD &&
+  return node->n_out == 1 && node->op != LPT_OP_PAD && node->op != LPT_OP_EXTRACT_IMAGE_PATCHES &&
          ((flags & LPT_EXEC_ALIAS) != 0 ||
-          ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_PRESERVES) != 0 &&
-           (node->info->flags & LPT_OP_F_SPATIAL) == 0));
+          ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_SPATIAL) == 0));
 }
 
 /* All that becomes of @value; FALSE: something else. */
