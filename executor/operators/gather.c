@@ -3,7 +3,7 @@
  * Rows of bytes, or single elements: GatherElements whose indices an Expand repeats copies rows, and the repeated
  * indices are not made.
  *
- * Not: constant indices, which move.c has; another type or quantization of the result; GatherElements whose indices
+ * Not: constant indices of Gather and GatherND, which move.c has; another type or quantization of the result; GatherElements whose indices
  * have fewer elements than the data along another axis.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -26,39 +26,11 @@ typedef struct
   gsize     rows, per_task;
 } Rows;
 
-static void
-rows_run (const LptProgramOp *op,
-          const LptOpData    *data,
-          gsize               task,
-          gsize               end)
-{
-  const Rows *r = op->form.params;
-  gsize row = task * r->per_task, line = row / r->n, i = row % r->n, at;
-  const gsize last = MIN (end * r->per_task, r->rows);
-
-  for (; row < last; row++, i++)
-    {
-      if (i == r->n)
-        {
-          i = 0;
-          line++;
-        }
-      at = lpt_place_at (&r->places, data->in[1], line / r->outer * r->n + i);
-      lpt_copy_few (data->out + row * r->bytes, data->in[0] + (line * r->whole + at) * r->bytes, r->bytes);
-    }
-}
-
-/* Elements of lines, each with its own index. */
-typedef struct
-{
-  LptElements e;
-  gsize       element, lines, per_task;
-} Elements;
-
+/* Element j is at place indices[j] of @length, each @step elements behind the other, and j @across from there. */
 #define DEFINE_PICK(type, index)                                                                                     \
 static void                                                                                                          \
-pick_ ## type ## _ ## index (const guint8 *from, gconstpointer indices, gsize n, gsize step, gint64 length,          \
-                             guint8 *to)                                                                             \
+pick_ ## type ## _ ## index (const guint8 *from, gconstpointer indices, gsize n, gsize step, gsize across,           \
+                             gint64 length, guint8 *to)                                                              \
 {                                                                                                                    \
   const type *x = (gconstpointer) from;                                                                              \
   const index *at = indices;                                                                                         \
@@ -66,7 +38,7 @@ pick_ ## type ## _ ## index (const guint8 *from, gconstpointer indices, gsize n,
   gsize j;                                                                                                           \
                                                                                                                      \
   for (j = 0; j < n; j++)                                                                                            \
-    y[j] = x[(gsize) lpt_place_wrap (at[j], length) * step + j];                                                     \
+    y[j] = x[(gsize) lpt_place_wrap (at[j], length) * step + j * across];                                             \
 }
 
 DEFINE_PICK (guint8, gint32)
@@ -78,7 +50,14 @@ DEFINE_PICK (guint32, gint64)
 DEFINE_PICK (guint64, gint32)
 DEFINE_PICK (guint64, gint64)
 
-typedef void (*Pick) (const guint8 *from, gconstpointer indices, gsize n, gsize step, gint64 length, guint8 *to);
+static gboolean
+is_element (gsize bytes)
+{
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+typedef void (*Pick) (const guint8 *from, gconstpointer indices, gsize n, gsize step, gsize across, gint64 length,
+                      guint8 *to);
 
 static Pick
 pick_of (gsize    element,
@@ -96,6 +75,52 @@ pick_of (gsize    element,
   return picks[log][dtype == LPT_DTYPE_I32];
 }
 
+/* @n rows of a line of data from @from, by the indices from number @at on. */
+static void
+copy_rows (const Rows    *r,
+           const guint8  *from,
+           gconstpointer  indices,
+           gsize          at,
+           gsize          n,
+           guint8        *to)
+{
+  const gsize index = lpt_storage_size (r->places.dtype);
+  gsize i;
+
+  if (r->places.tuple == 1 && is_element (r->bytes))
+    pick_of (r->bytes, r->places.dtype) (from, (const guint8 *) indices + at * index, n, 1, 0, r->places.length[0], to);
+  else
+    for (i = 0; i < n; i++)
+      lpt_copy_few (to + i * r->bytes, from + lpt_place_at (&r->places, indices, at + i) * r->bytes, r->bytes);
+}
+
+static void
+rows_run (const LptProgramOp *op,
+          const LptOpData    *data,
+          gsize               task,
+          gsize               end)
+{
+  const Rows *r = op->form.params;
+  const gsize last = MIN (end * r->per_task, r->rows);
+  gsize row, n;
+
+  for (row = task * r->per_task; row < last; row += n)
+    {
+      const gsize line = row / r->n, i = row % r->n;
+
+      n = MIN (r->n - i, last - row);
+      copy_rows (r, data->in[0] + line * r->whole * r->bytes, data->in[1], line / r->outer * r->n + i, n,
+                 data->out + row * r->bytes);
+    }
+}
+
+/* Elements of lines, each with its own index. */
+typedef struct
+{
+  LptElements e;
+  gsize       element, lines, per_task;
+} Elements;
+
 static void
 elements_run (const LptProgramOp *op,
               const LptOpData    *data,
@@ -111,7 +136,7 @@ elements_run (const LptProgramOp *op,
 
   for (line = task * p->per_task; line < MIN (end * p->per_task, p->lines); line++)
     pick (data->in[0] + line / e->n * (gsize) length * e->inner * p->element, data->in[1] + line * e->inner * index,
-          e->inner, e->inner, length, data->out + line * e->inner * p->element);
+          e->inner, e->inner, 1, length, data->out + line * e->inner * p->element);
 }
 
 /* --- preparation --- */
@@ -243,8 +268,6 @@ lpt_prepare_gather_elements (LptProgram   *program G_GNUC_UNUSED,
   LptElements e;
   gint axis;
 
-  if (op->in[1]->kind == LPT_STORAGE_CONST)
-    return FALSE;
   if (!lpt_indices_are_plain (op->in[1]) || !is_move (op, &layout))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   if (!lpt_axis_normalize (LPT_ATTRS (op->node, LptAxisAttrs)->axis, x->rank, &axis) ||
