@@ -6,8 +6,9 @@
  * that was joined to them. Weights are constants where the rules look for them, also those that a Round in place of a
  * FakeQuantize rounds (round-to-fake-quantize). By the reference executor. Exact.
  *
- * A product whose operands all are constants, those behind a dequantization too, is none that could run on integers: it
- * is evaluated wherever it leads, as the projection of a table of positions.
+ * A product whose operands all are constants, those behind a dequantization or a FakeQuantize too, is none that could
+ * run on integers: it is evaluated wherever it leads, as the projection of a table of positions or of latents. So is
+ * what only FakeQuantizes read.
  *
  * Left alone are constants that reach no FakeQuantize, as those of a bias; FakeQuantize itself, which says what the
  * integers are, unless others behind it alone say that; a Convert, which may turn codes or compressed numbers into
@@ -22,6 +23,8 @@
  */
 
 #include "eval/lpt-evaluate-node.h"
+#include "ir/lpt-fold.h"
+#include "ir/lpt-quantize-details.h"
 #include "passes/support/lpt-grid.h"
 #include "passes/support/lpt-layer.h"
 
@@ -83,13 +86,12 @@ is_quantized_again (LptValue *value,
   return depth > 0 && lpt_value_n_uses (value) > 0;
 }
 
-/* Is @node a product, or does it move what all its readers quantize again? Of constants alone it is none for codes. */
+/* Is @node a product, or do all its readers quantize again what it makes? Of constants alone it is none for codes. */
 static gboolean
 needs_no_codes (LptNode *node)
 {
   return (node->info->flags & LPT_OP_F_WEIGHTED) != 0 ||
-         ((node->info->flags & LPT_OP_F_PRESERVES) != 0 && node->n_out == 1 &&
-          is_quantized_again (lpt_node_out (node), MOST_STEPS));
+         (node->n_out == 1 && is_quantized_again (lpt_node_out (node), MOST_STEPS));
 }
 
 /* The data of @dq, or the codes of more than 8 bits behind a Convert, are constant. */
@@ -101,7 +103,16 @@ is_of_constant (const LptDequant *dq)
   return lpt_node_is_const (source) || (source->op == LPT_OP_CONVERT && lpt_node_const_in (source, 0) != NULL);
 }
 
-/* Is input @i of @node constant or absent? A product takes what is behind a dequantization, too: @dq, else empty. */
+/* Is @node a FakeQuantize that can be evaluated? */
+static gboolean
+quantizes_constant (LptNode *node)
+{
+  return node->op == LPT_OP_FAKE_QUANTIZE && lpt_node_const_in (node, 0) != NULL &&
+         lpt_quantize_intervals_are_constant (node) && lpt_dtype_is_real (node->out[0].dtype);
+}
+
+/* Is input @i of @node constant or absent? What needs no codes takes what is behind a dequantization, too: @dq, else
+ * empty; and what is behind a FakeQuantize. */
 static gboolean
 is_operand (LptRewriter *rw,
             LptNode     *node,
@@ -114,8 +125,9 @@ is_operand (LptRewriter *rw,
   if (value == NULL || lpt_node_const_in (node, i) != NULL)
     return value == NULL || value->quant == NULL;
 
-  return needs_no_codes (node) && lpt_dequant_find (value, &lpt_rewriter_config (rw)->default_precisions, dq) &&
-         is_of_constant (dq);
+  return needs_no_codes (node) &&
+         (quantizes_constant (value->producer) ||
+          (lpt_dequant_find (value, &lpt_rewriter_config (rw)->default_precisions, dq) && is_of_constant (dq)));
 }
 
 /* The inputs as numbers, NULL where there is none; FALSE: one is not constant. */
@@ -137,7 +149,8 @@ operands (LptRewriter *rw,
       if (known == NULL && lpt_node_in (node, i) != NULL)
         {
           is_operand (rw, node, i, &dq);
-          tensor = lpt_layer_fold_chain (&dq);
+          tensor = dq.data != NULL ? lpt_layer_fold_chain (&dq)
+                                   : lpt_fold_fake_quantize (lpt_node_src (node, i), LPT_DTYPE_F32, FALSE);
           if (tensor == NULL)
             return FALSE;
         }
