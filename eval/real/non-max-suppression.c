@@ -60,74 +60,97 @@ typedef struct
   guint        seen;
 } Waiting;
 
-/* Moves the changed front element to its place by score. */
-static void
-reinsert (Waiting *queue,
-          guint    from,
-          guint    n)
+/* As long as the boxes of an image: those of one class that wait, the next one in front of a heap, and those taken. */
+typedef struct
 {
-  Waiting moved = queue[from];
+  Waiting    *heap;
+  LptBoxRect *taken;
+} Scratch;
 
-  for (;
-       from + 1 < n && (queue[from + 1].who.score > moved.who.score ||
-                        (queue[from + 1].who.score == moved.who.score && queue[from + 1].who.index < moved.who.index));
-       from++)
-    queue[from] = queue[from + 1];
-  queue[from] = moved;
+static gboolean
+comes_before (const Waiting *a,
+              const Waiting *b)
+{
+  return a->who.score > b->who.score || (a->who.score == b->who.score && a->who.index < b->who.index);
 }
 
+/* Moves element @at of the heap, behind which all are in order, to its place. */
 static void
-run_class (const float  *boxes,
-           const float  *scores,
-           gint64        n,
-           const Limits *limits,
-           gint          image,
-           gint          label,
-           GArray       *rows)
+sink (Waiting *heap,
+      guint    n,
+      guint    at)
 {
-  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (LptCandidate));
-  g_autoptr (GArray) taken = g_array_new (FALSE, FALSE, sizeof (LptBoxRect));
-  g_autofree Waiting *queue = NULL;
-  guint i, front = 0, count;
+  const Waiting moved = heap[at];
+  guint child;
+
+  for (; (child = 2 * at + 1) < n; at = child)
+    {
+      if (child + 1 < n && comes_before (&heap[child + 1], &heap[child]))
+        child++;
+      if (!comes_before (&heap[child], &moved))
+        break;
+      heap[at] = heap[child];
+    }
+  heap[at] = moved;
+}
+
+/* Puts what is above the limit into the heap; how many. Of all that wait few are taken or dropped before the last. */
+static guint
+collect (const float  *scores,
+         gint64        n,
+         const Limits *limits,
+         Waiting      *heap)
+{
+  guint count = 0, i;
   gint64 p;
 
   for (p = 0; p < n; p++)
     if (scores[p] > limits->score)
-      g_array_append_val (candidates, ((LptCandidate) { scores[p], 0, (gint) p }));
-  lpt_candidates_sort ((LptCandidate *) candidates->data, candidates->len);
-  count = candidates->len;
-  queue = g_new (Waiting, count + 1);
-  for (i = 0; i < count; i++)
-    queue[i] = (Waiting) { g_array_index (candidates, LptCandidate, i), 0 };
+      heap[count++] = (Waiting) { { scores[p], 0, (gint) p }, 0 };
+  for (i = count / 2; i-- > 0;)
+    sink (heap, count, i);
 
-  while (front < count && (gint64) taken->len < limits->most)
+  return count;
+}
+
+static void
+run_class (const float   *boxes,
+           guint          count,
+           const Limits  *limits,
+           const Scratch *scratch,
+           gint           image,
+           gint           label,
+           GArray        *rows)
+{
+  Waiting *next = scratch->heap;
+  guint taken = 0, i;
+
+  while (count > 0 && (gint64) taken < limits->most)
     {
-      Waiting *next = &queue[front];
       LptBoxRect box = read_box (boxes + 4 * (gint64) next->who.index, limits->center);
       float before = next->who.score;
       gboolean drop = FALSE;
 
-      for (i = taken->len; i > next->seen && !drop; i--)
+      for (i = taken; i > next->seen && !drop; i--)
         {
-          float overlap = lpt_box_overlap (&box, &g_array_index (taken, LptBoxRect, i - 1), 0);
+          float overlap = lpt_box_overlap (&box, &scratch->taken[i - 1], 0);
 
           if (limits->sigma > 0)
             next->who.score *= expf (-0.5f / limits->sigma * overlap * overlap);
           drop = overlap > limits->overlap || next->who.score <= limits->score;
         }
-      next->seen = taken->len;
-      if (drop)
-        front++;
-      else if (next->who.score == before)
+      next->seen = taken;
+      if (!drop && next->who.score == before)
         {
           Row row = { before, image, label, next->who.index };
 
           g_array_append_val (rows, row);
-          g_array_append_val (taken, box);
-          front++;
+          scratch->taken[taken++] = box;
+          drop = TRUE;
         }
-      else
-        reinsert (queue, front, count);
+      if (drop)
+        *next = scratch->heap[--count];
+      sink (next, count, 0);
     }
 }
 
@@ -206,6 +229,8 @@ lpt_run_non_max_suppression (LptCall *call,
   const LptShape *bs = &call->in[0].shape, *ss = &call->in[1].shape;
   const float *boxes = lpt_call_f32 (call, 0, error), *scores = boxes != NULL ? lpt_call_f32 (call, 1, error) : NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  g_autofree Waiting *heap = NULL;
+  g_autofree LptBoxRect *taken = NULL;
   gint64 b, c;
   Limits limits;
 
@@ -217,10 +242,13 @@ lpt_run_non_max_suppression (LptCall *call,
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "boxes and scores are not [B,N,4] and [B,C,N]");
       return FALSE;
     }
+  heap = g_new (Waiting, MAX (bs->dims[1], 1));
+  taken = g_new (LptBoxRect, MAX (bs->dims[1], 1));
   for (b = 0; b < ss->dims[0]; b++)
     for (c = 0; c < ss->dims[1]; c++)
-      run_class (boxes + b * bs->dims[1] * 4, scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], &limits,
-                 (gint) b, (gint) c, rows);
+      run_class (boxes + b * bs->dims[1] * 4,
+                 collect (scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], &limits, heap), &limits,
+                 &(Scratch) { heap, taken }, (gint) b, (gint) c, rows);
   if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending && rows->len > 1)
     qsort (rows->data, rows->len, sizeof (Row), by_score);
 
