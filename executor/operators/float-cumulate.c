@@ -11,13 +11,15 @@
 #include "eval/lpt-code-loops.h"
 #include "executor/operators/lpt-operators.h"
 
-/* Columns of a task. */
+/* Columns of a block, and elements that are worth a task. */
 #define COLUMNS 128
+#define TASK 16384
 
 typedef struct
 {
   const LptFloatKernel *floats;
   gsize    length, inner, blocks;      /* blocks of columns */
+  gsize    units, per_task;            /* all blocks; those of a task */
   gboolean exclusive, reverse;
   gboolean words;
   LptDType wraps;                      /* words, to this type */
@@ -41,6 +43,24 @@ cumulate_line (const Cumulate *p,
       out[at] = (gint64) (p->exclusive ? before : sum);
     }
   lpt_wrap_words (out, (gint64) p->length, p->wraps);
+}
+
+static void
+cumulate_real_line (const Cumulate *p,
+                    const float    *in,
+                    float          *out)
+{
+  double sum = 0;
+  gsize k;
+
+  for (k = 0; k < p->length; k++)
+    {
+      const gsize at = p->reverse ? p->length - 1 - k : k;
+      const double before = sum;
+
+      sum += (double) in[at];
+      out[at] = (float) (p->exclusive ? before : sum);
+    }
 }
 
 static void
@@ -90,6 +110,35 @@ cumulate_block (const Cumulate *p,
     }
 }
 
+/* @n columns from element @at on. */
+static void
+cumulate (const Cumulate  *p,
+          const LptOpData *data,
+          gsize            at,
+          gsize            n)
+{
+  if (p->words)
+    {
+      const gint64 *in = (const gint64 *) (gconstpointer) data->in[0] + at;
+      gint64 *out = (gint64 *) (gpointer) data->out + at;
+
+      if (p->inner == 1)
+        cumulate_line (p, in, out);
+      else
+        cumulate_words (p, in, out, n);
+    }
+  else
+    {
+      const float *in = (const float *) (gconstpointer) data->in[0] + at;
+      float *out = (float *) (gpointer) data->out + at;
+
+      if (p->inner == 1)
+        cumulate_real_line (p, in, out);
+      else
+        cumulate_block (p, in, out, n);
+    }
+}
+
 static void
 cumulate_run (const LptProgramOp *op,
               const LptOpData    *data,
@@ -97,19 +146,14 @@ cumulate_run (const LptProgramOp *op,
               gsize               end)
 {
   const Cumulate *p = op->form.params;
+  const gsize last = MIN (end * p->per_task, p->units);
+  gsize unit;
 
-  for (; task < end; task++)
+  for (unit = task * p->per_task; unit < last; unit++)
     {
-      const gsize column = task % p->blocks * COLUMNS, at = task / p->blocks * p->length * p->inner + column;
+      const gsize column = unit % p->blocks * COLUMNS;
 
-      if (p->words && p->inner == 1)
-        cumulate_line (p, (const gint64 *) (gconstpointer) data->in[0] + at, (gint64 *) (gpointer) data->out + at);
-      else if (p->words)
-        cumulate_words (p, (const gint64 *) (gconstpointer) data->in[0] + at, (gint64 *) (gpointer) data->out + at,
-                        MIN (COLUMNS, p->inner - column));
-      else
-        cumulate_block (p, (const float *) (gconstpointer) data->in[0] + at, (float *) (gpointer) data->out + at,
-                        MIN (COLUMNS, p->inner - column));
+      cumulate (p, data, unit / p->blocks * p->length * p->inner + column, MIN (COLUMNS, p->inner - column));
     }
 }
 
@@ -147,9 +191,11 @@ lpt_prepare_float_cumulate (LptProgram   *program,
   for (i = axis + 1; i < shape->rank; i++)
     p->inner *= (gsize) shape->dims[i];
   p->blocks = (p->inner + COLUMNS - 1) / COLUMNS;
+  p->units = outer * p->blocks;
+  p->per_task = MAX (TASK / MAX (p->length * MIN (p->inner, COLUMNS), 1), 1);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = cumulate_run, .params = p, .kernel = words ? "cumulate_words" : program->kernels.floats->name,
-    .tasks = outer * p->blocks,
+    .tasks = (p->units + p->per_task - 1) / p->per_task,
     .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0],
     .out_layout = LPT_LAYOUT_TYPED });
 
