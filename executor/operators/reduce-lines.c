@@ -6,16 +6,20 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <string.h>
+
 #include "executor/operators/lpt-operators.h"
 
-/* Columns of a unit; codes that are worth a task. */
+/* Columns of a unit, rows of one call of a kernel; codes that are worth a task. */
 #define BLOCK 256
+#define ROWS 64
 #define CHUNK 32768
 /* Their sum fits 32 bits. */
 #define MAX_ELEMENTS (G_MAXINT32 / 256)
 
 typedef struct
 {
+  const LptPoolKernel *kernel;
   LptIntSums sums;
   gboolean   adds;
   guint8     flip;             /* 0xff: the least */
@@ -33,54 +37,99 @@ finish (const Lines  *l,
   l->sums.finish (&l->sums, (gint64) l->length, (gint64) l->length, n, sums, out);
 }
 
-static void
-reduce_line (const Lines  *l,
-             const guint8 *x,
-             guint8       *out)
+/* @n bytes, eight at a time: two sums of 16 bits for each of four pairs, which 128 steps do not fill. */
+static gint32
+sum_line (const guint8 *x,
+          gsize         n)
 {
-  guint8 best = 0;
+  const guint64 even = 0x00ff00ff00ff00ff;
   gint32 sum = 0;
-  gsize k;
+  gsize k = 0;
 
-  if (l->adds)
+  while (k + 8 <= n)
     {
-      for (k = 0; k < l->length; k++)
-        sum += x[k];
-      finish (l, 1, &sum, out);
-      return;
+      const gsize end = MIN (n - 7, k + 8 * 128);
+      guint64 pairs = 0, v;
+
+      for (; k < end; k += 8)
+        {
+          memcpy (&v, x + k, sizeof v);
+          pairs += (v & even) + (v >> 8 & even);
+        }
+      sum += (gint32) ((pairs & 0xffff) + (pairs >> 16 & 0xffff) + (pairs >> 32 & 0xffff) + (pairs >> 48));
     }
-  for (k = 0; k < l->length; k++)
-    best = MAX (best, x[k] ^ l->flip);
-  *out = best ^ l->flip;
+  for (; k < n; k++)
+    sum += x[k];
+
+  return sum;
 }
 
+static guint8
+best_of_line (const guint8 *x,
+              gsize         n,
+              guint8        flip)
+{
+  guint8 best = 0;
+  gsize k;
+
+  for (k = 0; k < n; k++)
+    best = MAX (best, x[k] ^ flip);
+
+  return best ^ flip;
+}
+
+/* @n lines that follow each other. */
+static void
+reduce_lines (const Lines  *l,
+              const guint8 *x,
+              gsize         n,
+              guint8       *out)
+{
+  gint32 sums[BLOCK];
+  gsize i, k, m;
+
+  for (i = 0; i < n && !l->adds; i++)
+    out[i] = best_of_line (x + i * l->length, l->length, l->flip);
+  for (i = 0; i < n && l->adds; i += m)
+    {
+      m = MIN (BLOCK, n - i);
+      for (k = 0; k < m; k++)
+        sums[k] = sum_line (x + (i + k) * l->length, l->length);
+      finish (l, m, sums, out + i);
+    }
+}
+
+/* @cols <= BLOCK columns, some rows at a time. */
 static void
 reduce_columns (const Lines  *l,
                 const guint8 *x,
                 gsize         cols,
                 guint8       *out)
 {
-  gint32 sums[BLOCK];
-  guint8 best[BLOCK];
-  gsize k, c;
+  const guint8 *rows[ROWS];
+  gint32 sums[BLOCK] = { 0 }, some[BLOCK];
+  gsize k, n, i;
 
-  for (c = 0; c < cols; c++)
+  for (k = 0; k < l->length; k += n)
     {
-      sums[c] = 0;
-      best[c] = 0;
+      /* The best of the rows before is one of the next. */
+      const gsize first = !l->adds && k > 0;
+
+      n = MIN (l->length - k, ROWS - first);
+      rows[0] = out;
+      for (i = 0; i < n; i++)
+        rows[first + i] = x + (k + i) * l->inner;
+      if (!l->adds)
+        {
+          l->kernel->max (first + n, rows, cols, l->flip, out);
+          continue;
+        }
+      l->kernel->sum (n, rows, cols, 0, some);
+      for (i = 0; i < cols; i++)
+        sums[i] += some[i];
     }
-  for (k = 0; k < l->length; k++, x += l->inner)
-    if (l->adds)
-      for (c = 0; c < cols; c++)
-        sums[c] += x[c];
-    else
-      for (c = 0; c < cols; c++)
-        best[c] = MAX (best[c], x[c] ^ l->flip);
   if (l->adds)
     finish (l, cols, sums, out);
-  else
-    for (c = 0; c < cols; c++)
-      out[c] = best[c] ^ l->flip;
 }
 
 static void
@@ -98,9 +147,11 @@ lines_run (const LptProgramOp *op,
       const guint8 *x = data->in[0] + line * l->length * l->inner + column;
 
       if (l->inner == 1)
-        reduce_line (l, x, data->out + line);
-      else
-        reduce_columns (l, x, MIN (BLOCK, l->inner - column), data->out + line * l->inner + column);
+        {
+          reduce_lines (l, x, last - unit, data->out + line);
+          break;
+        }
+      reduce_columns (l, x, MIN (BLOCK, l->inner - column), data->out + line * l->inner + column);
     }
 }
 
@@ -150,7 +201,7 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   const gboolean *set = lpt_int_reduce_axes (op->integer);
   const gboolean adds = (op->node->info->flags & LPT_OP_F_MONOTONE) == 0;
   LptValueLayout layout = LPT_LAYOUT_CODES;
-  Lines l = { .adds = adds };
+  Lines l = { .kernel = program->kernels.pool, .adds = adds };
   gsize length[3], units;
 
   if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (out))
