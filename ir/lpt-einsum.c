@@ -5,6 +5,9 @@
  *
  *     [batch, left, contracted] x [batch, contracted, right] -> [batch, left, right]
  *
+ * Where nothing is contracted the factors are multiplied element by element, which takes fewer steps than products of
+ * one term each.
+ *
  * "..." stands for a label for each axis that the letters leave, counted from the right. Of more than two factors the
  * first two are multiplied into one, which keeps what another factor or the result has, until two are left.
  *
@@ -339,7 +342,7 @@ multiply (LptSpeller   *s,
   const Factor whole = a;
   Group groups[4];
   gboolean turned;
-  LptValue *left, *right;
+  LptValue *left, *right, *product;
 
   sum_alone (s, &b, result, &a);
   sum_alone (s, &whole, result, &b);
@@ -351,7 +354,11 @@ multiply (LptSpeller   *s,
   left = as_matrices (s, &a, &groups[BATCH], &groups[LEFT], &groups[CONTRACTED]);
   right = turned ? as_matrices (s, &b, &groups[BATCH], &groups[RIGHT], &groups[CONTRACTED])
                  : as_matrices (s, &b, &groups[BATCH], &groups[CONTRACTED], &groups[RIGHT]);
-  result->value = spread (s, factors, result, groups, lpt_speller_product (s, "MatMul", left, right, turned));
+  if (groups[CONTRACTED].n == 0)
+    product = lpt_speller_emit (s, LPT_OP_MULTIPLY, "Multiply", 2, (LptValue *[]) { left, right });
+  else
+    product = lpt_speller_product (s, "MatMul", left, right, turned);
+  result->value = spread (s, factors, result, groups, product);
 
   return TRUE;
 }

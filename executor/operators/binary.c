@@ -8,9 +8,13 @@
 
 #include "eval/integer/lpt-int.h"
 #include "executor/kernels/requant/requant-scalar.h"
+#include "executor/operators/indexed.h"
 #include "executor/operators/lpt-operators.h"
 
 #define CHUNK 32768
+/* Rows below this length are joined to as many elements as this. */
+#define SHORT 32
+#define SPREAD 512
 
 /* --- sums --- */
 
@@ -228,6 +232,7 @@ typedef struct
   LptShape out, in[2];
   gsize    count, cols, ldo;       /* elements; of a row; from row to row of the result */
   gsize    rows, per_task;
+  gboolean is_short;
 } Binary;
 
 static void
@@ -241,6 +246,60 @@ flip_rows (gsize   rows,
   else
     for (; rows > 0; rows--, out += ldo)
       lpt_flip_signs (cols, out, out);
+}
+
+/* @rows rows that follow each other by @ld, of elements @step apart, 1 or 0, as one without gaps: themselves or @room. */
+static const guint8 *
+spread (const guint8 *x,
+        gsize         rows,
+        gsize         cols,
+        gsize         ld,
+        gsize         step,
+        guint8       *room)
+{
+  gsize r;
+
+  if (step == 1 && ld == cols)
+    return x;
+  for (r = 0; r < rows; r++, x += ld)
+    {
+      const guint64 same = G_GUINT64_CONSTANT (0x0101010101010101) * *x;
+      gsize k;
+
+      if (step == 1)
+        lpt_copy_few (room + r * cols, x, cols);
+      else
+        for (k = 0; k < cols; k += sizeof same)
+          memcpy (room + r * cols + k, &same, sizeof same);
+    }
+
+  return room;
+}
+
+/* Rows that are shorter than a vector, of which one operand repeats elements or rows: some of them together. */
+static void
+run_short (const Binary *s,
+           gsize         rows,
+           const guint8 *a,
+           const guint8 *b,
+           guint8       *out)
+{
+  const Dim *last = &s->dims[s->n - 1], *line = last - 1;
+  guint8 room[2][SPREAD + sizeof (guint64)];
+  gsize r, n;
+
+  for (r = 0; r < rows; r += n)
+    {
+      const guint8 *x, *y;
+
+      n = MIN (SPREAD / s->cols, rows - r);
+      x = spread (a + r * line->a, n, s->cols, line->a, last->a, room[0]);
+      y = spread (b + r * line->b, n, s->cols, line->b, last->b, room[1]);
+      if (s->product)
+        s->kernel->mul (&s->mul, 1, n * s->cols, x, 0, 1, y, 0, 1, out + r * s->cols, 0);
+      else
+        s->kernel->add (&s->add, 1, n * s->cols, x, 0, 1, y, 0, 1, out + r * s->cols, 0);
+    }
 }
 
 static void
@@ -276,6 +335,8 @@ binary_run (const LptProgramOp *op,
         for (i = 0; i < run; i++)
           extreme_row (s->least, cols, data->in[0] + a + i * (line != NULL ? line->a : 0), last->a,
                        data->in[1] + b + i * (line != NULL ? line->b : 0), last->b, out + i * s->ldo);
+      else if (s->is_short)
+        run_short (s, run, data->in[0] + a, data->in[1] + b, out);
       else if (s->product)
         s->kernel->mul (&s->mul, run, cols, data->in[0] + a, line != NULL ? line->a : 0, last->a,
                         data->in[1] + b, line != NULL ? line->b : 0, last->b, out, s->ldo);
@@ -344,6 +405,7 @@ binary_bind (LptProgramOp *op)
     lpt_add_to_single (&s->add);
   s->cols = s->n > 1 ? s->dims[s->n - 1].size : MIN (CHUNK, s->count);
   s->ldo = op->form.out_layout == LPT_LAYOUT_CODES_PITCHED ? op->form.out->pitch : s->cols;
+  s->is_short = s->n > 1 && s->cols < SHORT && s->ldo == s->cols;
   s->rows = (s->count + s->cols - 1) / s->cols;
   s->per_task = MAX (CHUNK / s->cols, 1);
   op->form.tasks = (s->rows + s->per_task - 1) / s->per_task;
