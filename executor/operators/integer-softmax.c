@@ -4,7 +4,8 @@
  * summed from its first element to its last as the plain op does it. Where the axis is not the last one, a block of
  * rows is neighbours in memory.
  * In fixed point what is computed is each element of a row, or each distance and a table from codes to results,
- * whichever is less. Other rules run row by row as the plain op does.
+ * whichever is less. Rows of two (yes and no, figure and ground) have one distance, and both results come from a table
+ * by it. Other rules run row by row as the plain op does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +34,8 @@ typedef struct
   gsize        blocks, blocks_per_task;
   guint8       flip;                 /* from the type to the u8 form */
   float        scale;                /* of the results */
+  gboolean     is_pairs;
+  guint8       pairs[2][256];        /* of rows of two: results of the greater and the lesser, by their distance */
 } Softmax;
 
 /* Where element 0 of a row begins; rows lie @line apart, elements of one @step apart. */
@@ -213,6 +216,56 @@ run_fixed (const Softmax *p,
     }
 }
 
+/* Results of rows of two for each distance. */
+static void
+make_pairs (Softmax *p)
+{
+  Softmax one = *p;
+  guint8 x[512], y[512];
+  float values[2 * LINES];
+  guint d;
+
+  one.inner = 1;
+  for (d = 0; d < 256; d++)
+    {
+      x[2 * d] = 255 ^ p->flip;
+      x[2 * d + 1] = (guint8) (255 - d) ^ p->flip;
+    }
+  for (d = 0; d < 256; d += LINES)
+    {
+      const Block b = { 2 * d, LINES, 2, 1 };
+
+      if (p->rule.exps != NULL)
+        run_block (&one, &b, x, y, values);
+      else
+        run_fixed (&one, &b, x, y, NULL);
+    }
+  for (d = 0; d < 256; d++)
+    {
+      p->pairs[0][d] = y[2 * d];
+      p->pairs[1][d] = y[2 * d + 1];
+    }
+  p->is_pairs = TRUE;
+}
+
+static void
+run_pairs (const Softmax *p,
+           const Block   *b,
+           const guint8  *x,
+           guint8        *y)
+{
+  gsize r, at = b->at;
+
+  for (r = 0; r < b->rows; r++, at += b->line)
+    {
+      const guint8 u = x[at] ^ p->flip, v = x[at + b->step] ^ p->flip;
+      const guint8 distance = u > v ? u - v : v - u;
+
+      y[at] = p->pairs[u < v][distance];
+      y[at + b->step] = p->pairs[u > v][distance];
+    }
+}
+
 static void
 softmax_run (const LptProgramOp *op,
              const LptOpData    *data,
@@ -226,7 +279,9 @@ softmax_run (const LptProgramOp *op,
     {
       Block b = block_at (p, index);
 
-      if (p->rule.exps != NULL)
+      if (p->is_pairs)
+        run_pairs (p, &b, data->in[0], data->out);
+      else if (p->rule.exps != NULL)
         run_block (p, &b, data->in[0], data->out, (float *) (gpointer) data->workspace);
       else if (p->rule.rounded != NULL)
         run_fixed (p, &b, data->in[0], data->out, (guint8 *) data->workspace);
@@ -273,6 +328,8 @@ lpt_prepare_integer_softmax (LptProgram   *program,
   p->flip = p->x.dtype == LPT_DTYPE_I8 ? 0x80 : 0;
   p->scale = p->rule.litert ? 1.0f : (float) p->rule.y.scale;
   p->block = MIN (MAX (BLOCK / p->n, 1), p->inner == 1 ? LINES : COLUMNS);
+  if (p->n == 2 && !p->rule.logarithm && (p->rule.exps != NULL || p->rule.rounded != NULL))
+    make_pairs (p);
   per_outer = (p->inner + p->block - 1) / p->block;
   p->blocks = p->inner == 1 ? (p->outer + p->block - 1) / p->block : p->outer * per_outer;
   p->blocks_per_task = MAX (TASK / (p->block * p->n), 1);
