@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-box.h"
 #include "eval/lpt-exec-ops.h"
 
@@ -242,8 +243,10 @@ lpt_run_non_max_suppression (LptCall *call,
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "boxes and scores are not [B,N,4] and [B,C,N]");
       return FALSE;
     }
-  heap = g_new (Waiting, MAX (bs->dims[1], 1));
-  taken = g_new (LptBoxRect, MAX (bs->dims[1], 1));
+  heap = lpt_memory_try ((gsize) MAX (bs->dims[1], 1), sizeof *heap, error);
+  taken = heap != NULL ? lpt_memory_try ((gsize) MAX (bs->dims[1], 1), sizeof *taken, error) : NULL;
+  if (taken == NULL)
+    return FALSE;
   for (b = 0; b < ss->dims[0]; b++)
     for (c = 0; c < ss->dims[1]; c++)
       run_class (boxes + b * bs->dims[1] * 4,

@@ -3,8 +3,8 @@
  * Rows of bytes, or single elements: GatherElements whose indices an Expand repeats copies rows, and the repeated
  * indices are not made.
  *
- * Not: constant indices of Gather and GatherND, which move.c has; another type or quantization of the result; GatherElements whose indices
- * have fewer elements than the data along another axis.
+ * Not: constant indices of Gather and GatherND, which move.c has; another type or quantization of the result;
+ * GatherElements whose indices have fewer elements than the data along another axis.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
