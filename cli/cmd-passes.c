@@ -9,7 +9,8 @@
 
 #include <stdio.h>
 
-static const char *const exactness_names[] = { "exact", "exact in real arithmetic", "rounds", "coarsens" };
+static const char *const exactness_names[] = { "exact", "exact in real arithmetic", "rounds", "coarsens",
+                                               "departs" };
 
 int
 cmd_passes (int argc, char **argv)

@@ -5,7 +5,7 @@
  *
  * The mean is subtracted and the deviation grows with |s|. eps becomes eps / s^2 inside the root and eps / |s| outside;
  * targets with normalization-keeps-eps leave it, and the result differs where the deviation of the real data is as
- * small as eps. The output is real.
+ * small as eps: there s becomes sign (s) first, which is a change by itself. The output is real.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
@@ -114,6 +114,7 @@ rewrite (LptRewriter *rw,
                                      reduced_count (&dq.data->shape, reduced), &eps);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);
+  lpt_normalization_keep_eps (rw, node, attrs->normalize_variance ? attrs->eps : 0, &dq);
   if (attrs->normalize_variance)
     scale = lpt_normalization_signs (lpt_dequant_scale (&dq));
   else

@@ -4,7 +4,7 @@
  *
  * The norm grows with |s|, and the quotient does not. eps, which is held against the squares, becomes eps / s^2;
  * targets with normalization-keeps-eps leave it, and the result differs where the norm of the real data is as small as
- * eps. The output is real.
+ * eps: there s becomes sign (s) first, which is a change by itself. The output is real.
  *
  * Refused when
  *   - there is no quantization on input 0, or the output has a dynamic rank;
@@ -60,7 +60,8 @@ rewrite (LptRewriter *rw,
   problem = lpt_normalization_eps (rw, &dq, TRUE, 0, &eps);
   if (problem != NULL)
     return lpt_rewriter_decline (rw, node, "%s", problem);
-  sign = lpt_normalization_signs (scale);
+  lpt_normalization_keep_eps (rw, node, eps, &dq);
+  sign = lpt_normalization_signs (lpt_dequant_scale (&dq));
   fresh = lpt_dequant_move_after (rw, node, 0, &dq, FALSE, NULL, sign);
   LPT_ATTRS (fresh, LptNormalizeL2Attrs)->eps = eps;
 

@@ -25,6 +25,7 @@ typedef enum
   LPT_EXACT_REAL,        /* exact in real arithmetic; float32 may round elsewhere */
   LPT_ROUNDS,            /* rounds constants (zero points, weights) to integers: within steps of the quantization */
   LPT_COARSENS,          /* fewer levels: within the step of the aligned interval */
+  LPT_DEPARTS,           /* a part of a rewrite that the target asks for, and that is not what the source computes */
 } LptExactness;
 
 /* One pass. Static data, or outlives the configurations that have it: any thread. */
@@ -105,7 +106,8 @@ typedef struct
 
 /**
  * LptObserver:
- * @after: called after every rewrite that changed something (@node may be gone: it is only valid as a name
+ * @after: called after every rewrite that changed something, and after each part of one that is judged by itself, which
+ *   has a pass that is not in the table (@node may be gone: it is only valid as a name
  *   holder until the next sweep; NULL for whole-graph passes). FALSE + error stops the pipeline.
  * Plain data; @after is called by the thread that runs the pipeline.
  */

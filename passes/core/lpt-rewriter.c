@@ -117,6 +117,18 @@ lpt_rewriter_absorbed (LptRewriter *rw,
     fate->into = g_strdup (into);
 }
 
+void
+lpt_rewriter_step (LptRewriter   *rw,
+                   const LptPass *pass,
+                   LptNode       *node)
+{
+  GError *error = NULL;
+
+  if (rw->error == NULL && rw->observer != NULL && rw->observer->after != NULL &&
+      !rw->observer->after (pass, rw->graph, node, rw->observer->data, &error))
+    lpt_rewriter_fail (rw, error);
+}
+
 /* --- building --- */
 
 void

@@ -28,6 +28,8 @@ gboolean lpt_rewriter_run (LptRewriter *rw, LptGraph *graph, GError **error);
 
 /* Infers a node that a pass made. What does not fit ends the sweep with an error that names pass and node. */
 LptNode *lpt_rewriter_infer (LptRewriter *rw, LptNode *node);
+/* What a rewrite has done so far is a change by itself, observed as one of @pass; @node as in LptObserver. */
+void     lpt_rewriter_step (LptRewriter *rw, const LptPass *pass, LptNode *node);
 /* A callback cannot fail: its first error is kept until it returns (transfer full). */
 void     lpt_rewriter_fail (LptRewriter *rw, GError *error);
 

@@ -4,13 +4,24 @@
  * Several scales ask for several eps, of which an operation has one. They may become one where the data is integers:
  * then v is 0, and all x - mean with it, or at least (n - 1) / n^2, and eps shows in no digit when it is far below.
  *
+ * A target that keeps eps computes x / sqrt (v + eps), which is the normalization of x sign (s) and not that of x s.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <float.h>
 #include <math.h>
 
+#include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-normalization.h"
+
+/* The part of a rewrite that a target with this key asks for: it is not what the model computes. */
+static const LptPass keeps_eps = {
+  .name      = "normalization-keeps-eps",
+  .doc       = "Leave the signs of a scale in front of a normalization",
+  .stage     = LPT_STAGE_PROPAGATE,
+  .exactness = LPT_DEPARTS,
+};
 
 LptTensor *
 lpt_normalization_signs (LptTensor *scale)
@@ -62,4 +73,29 @@ lpt_normalization_eps (LptRewriter      *rw,
   *eps = (low + high) / 2;
 
   return NULL;
+}
+
+void
+lpt_normalization_keep_eps (LptRewriter *rw,
+                            LptNode     *node,
+                            double       eps,
+                            LptDequant  *dq)
+{
+  LptTensor *scale = lpt_dequant_scale (dq);
+  LptNode *old = dq->multiply, *fresh;
+  g_autoptr (LptTensor) signs = lpt_normalization_signs (scale);
+  g_autofree char *name = NULL;
+  LptValue *in[2];
+
+  if (!lpt_rewriter_config (rw)->normalization_keeps_eps || eps == 0 || signs == NULL ||
+      lpt_tensor_equal (signs, scale))
+    return;
+  name = g_strconcat (node->name, "/Signs", NULL);
+  in[0] = lpt_node_in (old, 0);
+  in[1] = lpt_rewriter_const (rw, name, g_steal_pointer (&signs));
+  fresh = lpt_layer_clone (rw, old, 2, in, old->out[0].dtype);
+  lpt_node_set_input (node, 0, &fresh->out[0]);
+  lpt_rewriter_drop_unused (rw, old);
+  lpt_layer_find (rw, node, 0, dq);
+  lpt_rewriter_step (rw, &keeps_eps, node);
 }
