@@ -278,7 +278,9 @@ OPS = {
 def from_text(tmp, rng):
     """Graphs as text, run by lptc, against ONNX Runtime on what lptc writes of them."""
     kinds = {"f32": np.float32, "i32": np.int32, "u8": np.uint8}
-    for name, text in OPS.items():
+    files = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "files")
+    texts = {**OPS, "scales-of-products": open(os.path.join(files, "written-scales.lpt"), encoding="utf-8").read()}
+    for name, text in texts.items():
         path, written_path, out = os.path.join(tmp, "t.lpt"), os.path.join(tmp, "t.onnx"), os.path.join(tmp, "text-" + name)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)

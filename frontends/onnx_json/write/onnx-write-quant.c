@@ -414,8 +414,9 @@ qlinear_matmul (LptOnnxWriter *w,
   gboolean flat = a->shape.rank == 2 && b->shape.rank == 2;
   Codes x, y, out = { 0 };
 
+  /* QLinearMatMul has one scale for the right side, or one for each column of a matrix. */
   if (!one_scale (a) || !is_8bit (b) || !lpt_quant_zeros_fit (b->quant, b->dtype) || attrs->bias_rest.n > 0 ||
-      !one_scale (lpt_node_out (node)) ||
+      !one_scale (lpt_node_out (node)) || (b->quant->n > 1 && b->shape.rank != 2) ||
       !types_agree (node) ||
       (bias != NULL && (!flat || bias->dtype != LPT_DTYPE_I32)) ||
       (!flat && (attrs->transpose_a || attrs->transpose_b)))

@@ -241,6 +241,8 @@ lpt_onnx_w_real (LptOnnxWriter *w,
       if (value->quant->n > 1 && lpt_quant_last_axis (value->quant, &value->shape) > value->quant->axis)
         name = dequantize_groups (w, value);
       else
+        name = lpt_onnx_w_scaled (w, value);
+      if (name == NULL)
         name = dequantize (w, lpt_onnx_w_codes (w, value), value->quant, value->dtype, value->shape.rank,
                            lpt_onnx_w_temp (w, "DequantizeLinear"));
       g_hash_table_insert (w->reals, value, (gpointer) name);

@@ -1,4 +1,4 @@
-/* onnx-write-window.c - convolutions, matrix products and pools in ONNX
+/* onnx-write-window.c - convolutions and pools in ONNX
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -96,18 +96,6 @@ lpt_onnx_w_weight_codes (LptOnnxWriter *w,
   return lpt_onnx_w_tensor (w, "weights", lpt_tensor_reshape (weights->producer->data, &shape, NULL));
 }
 
-static const char *
-folded_weights (LptOnnxWriter     *w,
-                LptNode           *node,
-                const char        *codes,
-                gint               axis,
-                const LptOnnxFold *fold)
-{
-  g_autoptr (LptQuant) quant = lpt_onnx_w_fold_weights (node, axis, fold);
-
-  return lpt_onnx_w_dequantized (w, codes, quant, lpt_node_in (node, 1)->dtype, axis + 1);
-}
-
 /* The same as real numbers: DequantizeLinear stays next to the convolution. */
 static const char *
 merge_groups (LptOnnxWriter     *w,
@@ -128,7 +116,7 @@ merge_groups (LptOnnxWriter     *w,
       return lpt_onnx_w_reshaped (w, IN (1), (guint) shape.rank, shape.dims);
     }
   if (fold->n > 0)
-    return folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, fold);
+    return lpt_onnx_w_folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, fold);
   if (!lpt_quant_zeros_fit (weights->quant, weights->dtype))
     return lpt_onnx_w_dequantized (w, lpt_onnx_w_weight_codes (w, node), weights->quant, weights->dtype,
                                    weights->shape.rank - 1);
@@ -299,11 +287,14 @@ lpt_onnx_w_fold_clear (LptOnnxFold *fold)
   g_clear_pointer (&fold->shift, g_free);
 }
 
-LptQuant *
-lpt_onnx_w_fold_weights (LptNode           *node,
-                         gint               axis,
-                         const LptOnnxFold *fold)
+const char *
+lpt_onnx_w_folded_weights (LptOnnxWriter     *w,
+                           LptNode           *node,
+                           const char        *codes,
+                           gint               axis,
+                           const LptOnnxFold *fold)
 {
+  g_autoptr (LptQuant) folded = NULL;
   const LptQuant *quant = lpt_node_in (node, 1)->quant;
   g_autofree double *scale = g_new (double, fold->n);
   g_autofree gint32 *zero = g_new (gint32, fold->n);
@@ -313,7 +304,8 @@ lpt_onnx_w_fold_weights (LptNode           *node,
       scale[c] = quant->scale[quant->n == 1 ? 0 : c] * fold->ratio[c];
       zero[c] = quant->zero_point[quant->n == 1 ? 0 : c];
     }
-  return lpt_quant_new (axis, fold->n, scale, zero);
+  folded = lpt_quant_new (axis, fold->n, scale, zero);
+  return lpt_onnx_w_dequantized (w, codes, folded, lpt_node_in (node, 1)->dtype, axis + 1);
 }
 
 const char *
@@ -379,7 +371,7 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
     lpt_onnx_w_fold_init (w, node, 1, &fold);
   weights = view.grouped ? merge_groups (w, node, &fold)
             : fold.n == 0 ? IN (1)
-                          : folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, &fold);
+                          : lpt_onnx_w_folded_weights (w, node, lpt_onnx_w_weight_codes (w, node), 0, &fold);
   bias = add != NULL ? lpt_onnx_w_added_bias (w, add) : lpt_onnx_w_bias (w, node, view.bias, view.rest, &fold);
 
   if (view.transposed && node->n_in > view.zero && lpt_node_in (node, view.zero) != NULL)
@@ -393,93 +385,6 @@ lpt_onnx_write_conv (LptOnnxWriter *w,
   if (integers)
     lpt_onnx_w_cast_out (w, node, out, LPT_DTYPE_F32);
   lpt_onnx_w_conv_attributes (w, y, node);
-}
-
-/* The last two axes of an operand swapped */
-static const char *
-swapped (LptOnnxWriter *w,
-         LptNode       *node,
-         guint          i)
-{
-  gint rank = lpt_node_in (node, i)->shape.rank;
-  gint64 order[LPT_MAX_RANK];
-  const char *output;
-
-  if (rank < 2)
-    return IN (i);
-  for (gint k = 0; k < rank; k++)
-    order[k] = k < rank - 2 ? k : 2 * rank - 3 - k;
-  output = lpt_onnx_w_temp (w, "Transpose");
-  lpt_onnx_w_ints (w, lpt_onnx_w_node (w, "Transpose", output, 1, IN (i)), "perm", (guint) rank, order);
-  return output;
-}
-
-/* The right operand. Constant codes with a scale for each column are one matrix, without axes of length 1 in front:
- * with such ONNX Runtime fuses the product, and then wants the scales in another shape than DequantizeLinear has. */
-static const char *
-right_operand (LptOnnxWriter *w,
-               LptNode       *node)
-{
-  LptValue *value = lpt_node_in (node, 1);
-  const LptQuant *q = value->quant;
-  const gint first = value->shape.rank - 2;
-
-  if (value->producer->data == NULL || q == NULL || q->n == 1 || first < 1 || q->axis < first || w->bare ||
-      LPT_ATTRS (node, LptMatMulAttrs)->transpose_b ||
-      lpt_tensor_count (value->producer->data) != value->shape.dims[first] * value->shape.dims[first + 1] ||
-      value->shape.rank > lpt_node_in (node, 0)->shape.rank)
-    return IN (1);
-  const LptShape matrix = lpt_shape_make (2, value->shape.dims + first);
-  g_autoptr (LptQuant) quant = lpt_quant_new (q->axis - first, q->n, q->scale, q->zero_point);
-  const char *codes = lpt_onnx_w_tensor (w, "codes", lpt_tensor_reshape (value->producer->data, &matrix, NULL));
-  return lpt_onnx_w_dequantized (w, codes, quant, value->dtype, 2);
-}
-
-/* Matrices with a bias, or that are read transposed: Gemm. */
-void
-lpt_onnx_write_matmul (LptOnnxWriter *w,
-                       LptNode       *node,
-                       const char    *onnx)
-{
-  const LptMatMulAttrs *attrs = LPT_ATTRS (node, LptMatMulAttrs);
-  gboolean flat = lpt_node_in (node, 0)->shape.rank == 2 && lpt_node_in (node, 1)->shape.rank == 2;
-  g_auto (LptOnnxFold) fold = { 0 };
-  const char *bias, *right;
-
-  if (lpt_onnx_w_integer_product (w, node))
-    return;
-  if (flat)
-    lpt_onnx_w_fold_init (w, node, 1, &fold);
-  bias = lpt_onnx_w_bias (w, node, 2, &attrs->bias_rest, &fold);
-  right = fold.n == 0 ? right_operand (w, node)
-                      : folded_weights (w, node, lpt_onnx_w_codes (w, lpt_node_in (node, 1)),
-                                        attrs->transpose_b ? 0 : 1, &fold);
-  if (flat && (*bias != '\0' || attrs->transpose_a || attrs->transpose_b))
-    {
-      Onnx__NodeProto *y = lpt_onnx_w_node (w, "Gemm", OUT (0), 3, IN (0), right, bias);
-
-      lpt_onnx_w_int (w, y, "transA", attrs->transpose_a);
-      lpt_onnx_w_int (w, y, "transB", attrs->transpose_b);
-    }
-  else
-    {
-      const char *a = attrs->transpose_a ? swapped (w, node, 0) : IN (0),
-                 *b = attrs->transpose_b ? swapped (w, node, 1) : right;
-
-      if (*bias != '\0')
-        lpt_onnx_w_node (w, "Add", OUT (0), 2, lpt_onnx_w_step (w, "MatMul", 2, a, b), bias);
-      else
-        lpt_onnx_w_node (w, "MatMul", OUT (0), 2, a, b);
-    }
-}
-
-void
-lpt_onnx_write_einsum (LptOnnxWriter *w,
-                       LptNode       *node,
-                       const char    *onnx)
-{
-  lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation",
-                     LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
 
 /* ONNX's ceil_mode drops a last window that starts behind the input, also one of VALID, which is written as no padding;

@@ -175,13 +175,16 @@ typedef struct
 void        lpt_onnx_w_fold_init   (LptOnnxWriter *w, LptNode *node, gint axis, LptOnnxFold *fold);
 void        lpt_onnx_w_fold_clear  (LptOnnxFold *fold);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LptOnnxFold, lpt_onnx_w_fold_clear)
-/* The quantization of constant weights (input 1) behind the fold, one number per channel along @axis (transfer
- * full). */
-LptQuant   *lpt_onnx_w_fold_weights (LptNode *node, gint axis, const LptOnnxFold *fold);
+/* The @codes of constant weights (input 1) as real numbers behind the fold, one scale per channel along @axis. */
+const char *lpt_onnx_w_folded_weights (LptOnnxWriter *w, LptNode *node, const char *codes, gint axis,
+                                       const LptOnnxFold *fold);
 /* Bias of a weighted op as real numbers, with what its rounding to int32 left (bias_rest); "" when there is none. */
 const char *lpt_onnx_w_bias        (LptOnnxWriter *w, LptNode *node, guint i, const LptFloats *rest, const LptOnnxFold *fold);
 /* Q or DQ of constant codes under another quantization */
 const char *lpt_onnx_w_dequantized (LptOnnxWriter *w, const char *codes, const LptQuant *quant, LptDType dtype, gint rank);
+/* The numbers of quantized @value where a product reads them that has no DequantizeLinear with such scales; else
+ * NULL. */
+const char *lpt_onnx_w_scaled      (LptOnnxWriter *w, LptValue *value);
 /* What QuantizeLinear gets for @value. */
 LptQuant   *lpt_onnx_w_out_quant   (LptOnnxWriter *w, LptValue *value);
 
