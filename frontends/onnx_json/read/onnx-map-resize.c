@@ -55,9 +55,11 @@ read_axes (LptOnnxNode *on,
   lpt_ints_clear (&axes);
 }
 
+/* A size may be 0, as it may where it is computed: the result is empty. No scale gives that. */
 static gboolean
 read_numbers (LptOnnxNode *on,
               LptTensor   *tensor,
+              gboolean     is_size,
               Target      *t,
               double      *out)
 {
@@ -70,7 +72,7 @@ read_numbers (LptOnnxNode *on,
   for (guint i = 0; i < t->n; i++)
     {
       out[i] = lpt_tensor_get_f64 (tensor, i);
-      if (!(out[i] > 0 && out[i] <= G_MAXINT32))
+      if (!((is_size ? out[i] >= 0 : out[i] > 0) && out[i] <= G_MAXINT32))
         {
           lpt_onnx_fail (on, LPT_ERROR_INVALID, "scale or size %g", out[i]);
           return FALSE;
@@ -149,7 +151,7 @@ lpt_onnx_map_resize_scales (LptOnnxNode *on)
     node = interpolate_to (on, x, lpt_onnx_in (on, 1), &t, FALSE);
   else
     {
-      if (on->error != NULL || !read_numbers (on, scales, &t, t.scales))
+      if (on->error != NULL || !read_numbers (on, scales, FALSE, &t, t.scales))
         return;
       keep_changing (&t, FALSE, x);
       if (t.n == 0)
@@ -283,7 +285,7 @@ lpt_onnx_map_resize (LptOnnxNode *on)
     }
   else
     {
-      if (!read_numbers (on, data, &t, t.scales))
+      if (!read_numbers (on, data, sizes != NULL, &t, t.scales))
         return;
       for (guint i = 0; i < t.n; i++)
         t.sizes[i] = (gint64) t.scales[i];
