@@ -422,3 +422,56 @@ lpt_tensor_n_wide (const LptTensor *tensor)
 
   return wide;
 }
+
+/* --- shapes behind what was folded --- */
+
+/* Infers @node again; *more: another shape of an output came of it. */
+static gboolean
+infer_again (LptNode   *node,
+             gboolean  *more,
+             GError   **error)
+{
+  g_autofree LptShape *was = g_new (LptShape, node->n_out + 1);
+  guint i;
+
+  *more = FALSE;
+  for (i = 0; i < node->n_out; i++)
+    was[i] = node->out[i].shape;
+  if (!lpt_node_infer (node, error))
+    return FALSE;
+  for (i = 0; i < node->n_out; i++)
+    *more |= !lpt_shape_equal (&was[i], &node->out[i].shape);
+
+  return TRUE;
+}
+
+gboolean
+lpt_fold_settle (LptValue        *constant,
+                 const LptShape  *was,
+                 GError         **error)
+{
+  g_autoptr (GPtrArray) settled = g_ptr_array_new ();
+  guint i, k;
+
+  if (lpt_shape_equal (was, &constant->shape))
+    return TRUE;
+  g_ptr_array_add (settled, constant);
+  while (settled->len > 0)
+    {
+      LptValue *value = g_ptr_array_steal_index_fast (settled, settled->len - 1);
+
+      for (i = 0; i < lpt_value_n_uses (value); i++)
+        {
+          LptNode *reader = lpt_value_use (value, i)->node;
+          gboolean more;
+
+          if (!infer_again (reader, &more, error))
+            return FALSE;
+          for (k = 0; more && k < reader->n_out; k++)
+            if (!g_ptr_array_find (settled, &reader->out[k], NULL))
+              g_ptr_array_add (settled, &reader->out[k]);
+        }
+    }
+
+  return TRUE;
+}

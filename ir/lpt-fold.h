@@ -17,6 +17,9 @@ G_BEGIN_DECLS
 
 /* The constant behind @value: a Const, or Converts over one, evaluated. */
 LptTensor *lpt_fold_value       (LptValue *value);
+/* @constant was put in the place of a value of shape @was: where it says more, what reads it is inferred again, and
+ * what reads a result whose shape changed. FALSE + error: a reader does not fit. */
+gboolean   lpt_fold_settle      (LptValue *constant, const LptShape *was, GError **error);
 
 /* Add, Subtract, Multiply or Divide with NUMPY broadcasting, in float32 (float64 for f64), stored as @dtype; 0 / 0 = 0
  * in Divide. */

@@ -199,7 +199,7 @@ lpt_infer_pad (LptNode *node,
     return lpt_infer_fail (error, "inputs 0 and 3 have different element types: %s and %s", lpt_dtype_name (dtype),
                            lpt_dtype_name (value));
   if (lpt_node_in (node, 3) != NULL && !may_be_one (&lpt_node_in (node, 3)->shape))
-    return lpt_infer_fail (error, "the pad value has several elements");
+    return lpt_infer_fail (error, "the pad value is not one element");
   for (guint i = 1; i < 3; i++)
     {
       gint64 n = lpt_infer_length_in (node, i);

@@ -329,7 +329,7 @@ static const Row rows[] =
   { X ("f32[3,4]") I64 ("s", "2", "9223372036854775807, 2") "%o = Tile(%x, %s)", "!overflows" },
   { X ("f32[4611686018427387904,1]") I64 ("s", "2", "1, 4611686018427387904") "%o = Tile(%x, %s)", "!more than 2^63 elements" },
   { X ("f32[3,4]") I64 ("b", "2", "1, 0") I64 ("e", "2", "2, 3") "%o = Pad(%x, %b, %e) {pad_mode=constant}", "f32[6,7]" },
-  { X ("f32[3,4]") I64 ("b", "2", "1, 0") "%o = Pad(%x, %b, %b, %x) {pad_mode=constant}", "!pad value has several" },
+  { X ("f32[3,4]") I64 ("b", "2", "1, 0") "%o = Pad(%x, %b, %b, %x) {pad_mode=constant}", "!pad value is not one" },
   { X ("f32[3,4]") I64 ("b", "2", "1, 0") I64 ("e", "2", "3, 3") "%o = Pad(%x, %b, %e) {pad_mode=reflect}", "!too long to reflect" },
   { X ("f32[3,4]") I64 ("b", "2", "-1, 0") I64 ("e", "2", "0, 0") "%o = Pad@1(%x, %b, %e) {pad_mode=constant}", "!negative pad" },
   { X ("f32[3,4]") I64 ("b", "2", "-1, 0") I64 ("e", "2", "0, -4") "%o = Pad(%x, %b, %e) {pad_mode=constant}", "f32[2,0]" },

@@ -66,9 +66,11 @@ lpt_tfl_w_folded (LptGraph *graph, LptNode *node)
   return folded;
 }
 
-static void
-fold_node (LptGraph *graph, LptNode *node)
+/* FALSE + error: what reads the constant does not fit its shape. */
+static gboolean
+fold_node (LptGraph *graph, LptNode *node, GError **error)
 {
+  const LptShape was = lpt_node_out (node)->shape;
   LptTensor *data = lpt_node_const_in (node, 0);
   g_autoptr (LptTensor) real = NULL;
   /* What passes keep for others is nobody's here. */
@@ -76,18 +78,19 @@ fold_node (LptGraph *graph, LptNode *node)
   if (node->op != LPT_OP_DEQUANTIZE && node->op != LPT_OP_REINTERPRET && (node->op != LPT_OP_CONVERT || data == NULL))
     {
       LptValue *folded = lpt_tfl_w_folded (graph, node);
-      if (folded != lpt_node_out (node))
-        lpt_value_replace (lpt_node_out (node), folded, NULL);
-      return;
+      if (folded == lpt_node_out (node))
+        return TRUE;
+      lpt_value_replace (lpt_node_out (node), folded, NULL);
+      return lpt_fold_settle (folded, &was, error);
     }
   else if (data == NULL || (node->op == LPT_OP_DEQUANTIZE && stays_codes (node, 0))
            || (node->op == LPT_OP_CONVERT && lpt_dtype_is_integer (lpt_tensor_dtype (data)) && stays_codes (node, 3)))
-    return;
+    return TRUE;
   /* A Convert of codes makes numbers, too; integers of them are rounded by an operator. */
   const gboolean codes = lpt_node_in (node, 0)->quant != NULL && lpt_node_out (node)->quant == NULL;
   const gboolean numbers = codes && node->op == LPT_OP_CONVERT && lpt_node_out (node)->dtype == LPT_DTYPE_F32;
   if (node->op == LPT_OP_CONVERT && codes && !numbers)
-    return;
+    return TRUE;
   if (node->op == LPT_OP_DEQUANTIZE || numbers)
     {
       LptTflWriter none = { 0 };
@@ -104,10 +107,11 @@ fold_node (LptGraph *graph, LptNode *node)
   else if (node->op == LPT_OP_CONVERT)
     data = real = lpt_fold_value (lpt_node_out (node));
   if (data == NULL)
-    return;
+    return TRUE;
   LptNode *constant = lpt_graph_add_const (graph, node->name, data);
   lpt_value_set_quant (lpt_node_out (constant), lpt_node_out (node)->quant);
   lpt_value_replace (lpt_node_out (node), lpt_node_out (constant), NULL);
+  return lpt_fold_settle (lpt_node_out (constant), &was, error);
 }
 
 gboolean
@@ -120,8 +124,8 @@ lpt_tfl_w_fold (LptGraph *graph, GError **error)
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (!lpt_tfl_w_fold (lpt_node_body (node, b), error))
           return FALSE;
-      if ((node->flags & LPT_NODE_DEAD) == 0 && node->n_in > 0 && node->n_out == 1)
-        fold_node (graph, node);
+      if ((node->flags & LPT_NODE_DEAD) == 0 && node->n_in > 0 && node->n_out == 1 && !fold_node (graph, node, error))
+        return FALSE;
     }
   return order != NULL && lpt_absorb (graph, LPT_ABSORB_NORMS, error);
 }
