@@ -520,6 +520,31 @@ test_function (void)
   run (&c, graph);
 }
 
+/* An input of a function that the call does not give is as if the nodes that read it had none, those of a branch and of
+ * a function called from there, too. */
+static void
+test_absent_input (void)
+{
+  static const Case c = { "function", NULL, "1; 3, -4", "3, 0" };
+  g_autofree char *json = json_of (
+    "{'opsetImport':[{'version':17},{'domain':'own','version':1}],'graph':{" IN (C "," X2) OUT (NAMED ("y"))
+    NODES ("{'opType':'Constant','output':['zero'],'attribute':[{'name':'value_float','type':'FLOAT','f':0}]},"
+           "{'opType':'F','name':'call','domain':'own','input':['c','x','','zero'],'output':['y']}")
+    "},'functions':[{'name':'F','domain':'own','input':['d','z','high','low','more'],'output':['r'],"
+    "'opsetImport':[{'version':17},{'domain':'own','version':1}]," NODES (
+      NODE ("If", "'d'", "'r'", GRAPH ("then_branch", OUT (NAMED ("a"))
+                                       NODES ("{'opType':'G','domain':'own',"
+                                              "'input':['z','low','high'],'output':['a']}")) ","
+            GRAPH ("else_branch", OUT (NAMED ("b")) NODES (NODE ("Clip", "'z','more','high'", "'b'", ""))))) "},"
+    "{'name':'G','domain':'own','input':['v','l','h'],'output':['s'],'opsetImport':[{'version':17}]," NODES (
+      NODE ("Clip", "'v','l','h'", "'s'", "")) "}]}");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error);
+
+  g_assert_no_error (error);
+  run (&c, graph);
+}
+
 int
 main (int   argc,
       char *argv[])
@@ -546,5 +571,6 @@ main (int   argc,
   g_test_add_func ("/onnx-control/refused", test_refused);
   g_test_add_func ("/onnx-control/deep", test_deep);
   g_test_add_func ("/onnx-control/function", test_function);
+  g_test_add_func ("/onnx-control/absent-input", test_absent_input);
   return g_test_run ();
 }

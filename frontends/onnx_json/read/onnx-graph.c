@@ -186,8 +186,10 @@ inline_function (LptOnnxNode                *on,
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_INVALID, "more inputs or outputs than the function has");
       return FALSE;
     }
-  for (guint i = 0; i < on->n_in; i++)
-    if (on->in[i] != NULL && !lpt_onnx_scope_define (scope, function->input[i], on->in[i], error))
+  for (guint i = 0; i < function->n_input; i++)
+    if (i >= on->n_in || on->in[i] == NULL)
+      g_hash_table_insert (scope->values, function->input[i], NULL);
+    else if (!lpt_onnx_scope_define (scope, function->input[i], on->in[i], error))
       return FALSE;
   if (!lpt_onnx_import_nodes (on->import, scope, function->node, function->n_node, error))
     return FALSE;
@@ -226,7 +228,7 @@ import_node (LptOnnxImport          *import,
   on.opset = lpt_onnx_scope_opset (scope, domain);
 
   for (gsize i = 0; ok && i < proto->n_input; i++)
-    if (*proto->input[i] != '\0')
+    if (*proto->input[i] != '\0' && !lpt_onnx_scope_is_absent (scope, proto->input[i]))
       {
         in[i] = lpt_onnx_scope_find (import, scope, proto->input[i], error);
         ok = in[i] != NULL;

@@ -335,6 +335,19 @@ lpt_onnx_scope_find (LptOnnxImport  *import,
   return value;
 }
 
+gboolean
+lpt_onnx_scope_is_absent (const LptOnnxScope *scope,
+                          const char         *name)
+{
+  gpointer value;
+
+  for (; scope != NULL; scope = scope->outer)
+    if (g_hash_table_lookup_extended (scope->values, name, NULL, &value))
+      return value == NULL;
+
+  return FALSE;
+}
+
 LptValue *
 lpt_onnx_scope_find_tensor (LptOnnxImport  *import,
                             LptOnnxScope   *scope,

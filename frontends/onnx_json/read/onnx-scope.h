@@ -26,7 +26,8 @@ struct _LptOnnxScope
   LptGraph     *graph;         /* where nodes are added */
   LptOnnxScope *outer;         /* subgraphs: the scope around; else NULL */
   GArray       *captures;      /* of LptOnnxCapture; NULL = nodes go to the graph of the scope around */
-  GHashTable   *values;        /* name (borrowed from the messages) -> LptValue * */
+  GHashTable   *values;        /* name (borrowed from the messages) -> LptValue *; NULL = an input of a function that
+                                * the call does not give: as if the nodes that read it had none */
   GHashTable   *unset;         /* names of outputs that are not supported -> what says so; NULL = none */
   GHashTable   *initializers;  /* name -> TensorProto *, made into Consts when first used */
   GHashTable   *call_attrs;    /* functions: attribute name -> AttributeProto * of the call; else NULL */
@@ -73,6 +74,9 @@ gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *
 /* The value of a name; NULL + error. A sequence is for lpt_onnx_takes_sequence() alone: _tensor() refuses it. */
 LptValue     *lpt_onnx_scope_find   (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 LptValue     *lpt_onnx_scope_find_tensor (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
+
+/* Is @name an input of a function that its call does not give? */
+gboolean      lpt_onnx_scope_is_absent (const LptOnnxScope *scope, const char *name);
 
 /* The order in which the nodes can be mapped: *order NULL = as they are (transfer full, g_free); FALSE + error that
  * names a cycle. */
