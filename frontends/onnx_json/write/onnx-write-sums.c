@@ -128,12 +128,14 @@ lpt_onnx_w_sums (LptOnnxWriter *w,
   const LptMatMulAttrs *attrs = matmul ? LPT_ATTRS (node, LptMatMulAttrs) : NULL;
   const char *a = matrix (w, x, matmul && attrs->transpose_a);
   const char *b = matmul ? matrix (w, weights, attrs->transpose_b) : lpt_onnx_w_weight_codes (w, node);
-  const char *sum = bias != NULL ? lpt_onnx_w_temp (w, "sum") : OUT (0);
+  /* int32 as they are, also of a relaxed product, which counts as one of real numbers. */
+  const char *result = lpt_onnx_w_own_name (w, lpt_node_out (node));
+  const char *sum = bias != NULL ? lpt_onnx_w_temp (w, "sum") : result;
   Onnx__NodeProto *y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, a, b, zeros_of (w, x),
                                         zeros_of (w, weights));
 
   if (!matmul)
     lpt_onnx_w_conv_attributes (w, y, node);
   if (bias != NULL)
-    lpt_onnx_w_node (w, "Add", OUT (0), 2, sum, lpt_onnx_w_codes (w, bias));
+    lpt_onnx_w_node (w, "Add", result, 2, sum, lpt_onnx_w_codes (w, bias));
 }
