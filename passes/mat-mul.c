@@ -372,7 +372,7 @@ rewrite (LptRewriter *rw,
     wide = lpt_fold_scalar_if_possible (sb);
   else if (sb != NULL)
     wide = lpt_fold_extend_all (sb, matmul->out[0].shape.rank);
-  product = sa != NULL && wide != NULL ? lpt_fold_binary (LPT_OP_MULTIPLY, sa, wide, real) : NULL;
+  product = sa != NULL && wide != NULL ? lpt_fold_binary (LPT_OP_MULTIPLY, sa, wide, LPT_DTYPE_F32) : NULL;
   if (product == NULL)
     return lpt_rewriter_decline (rw, matmul, "the scales of its inputs have shapes that do not fit");
   scale = lpt_fold_scalar_if_possible (product);

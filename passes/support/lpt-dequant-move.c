@@ -7,6 +7,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <math.h>
+
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-layer.h"
 #include "passes/core/lpt-rewriter.h"
@@ -64,6 +66,29 @@ moved (LptNode *node,
   return mark_chain (node);
 }
 
+/* The type of a constant that is to be of type @real: f32 where that one's range ends, so that numbers would become
+ * infinite or 0 or lose bits that it has for others. */
+static LptDType
+type_for (LptTensor *tensor,
+          LptDType   real)
+{
+  g_autoptr (LptTensor) held = NULL;
+  gint64 i;
+
+  if (real != LPT_DTYPE_F16)
+    return real;
+  held = lpt_tensor_convert (tensor, real, NULL);
+  for (i = 0; held != NULL && i < lpt_tensor_count (tensor); i++)
+    {
+      double x = lpt_tensor_get_f64 (tensor, i);
+
+      if (fabs (lpt_tensor_get_f64 (held, i) - x) > 0x1p-11 * fabs (x))
+        return LPT_DTYPE_F32;
+    }
+
+  return real;
+}
+
 LptValue *
 lpt_layer_chain (LptRewriter *rw,
                  LptValue    *value,
@@ -87,17 +112,20 @@ lpt_layer_chain (LptRewriter *rw,
     }
   if (zp != NULL)
     {
+      LptDType wide = type_for (zp, real);
       LptNode *node = lpt_layer_arithmetic (rw, LPT_OP_SUBTRACT, subtract_name, value,
-                                            constant_for (rw, zp, NULL, NULL, real, zp_name),
-                                            real, scale != NULL ? real : out);
+                                            constant_for (rw, zp, NULL, NULL, wide, zp_name),
+                                            wide, scale != NULL ? wide : out);
 
       value = &mark_chain (node)->out[0];
+      real = wide;
     }
   if (scale != NULL)
     {
+      LptDType wide = type_for (scale, real);
       LptNode *node = lpt_layer_arithmetic (rw, LPT_OP_MULTIPLY, multiply_name, value,
-                                            constant_for (rw, scale, NULL, NULL, real, scale_name),
-                                            real, out);
+                                            constant_for (rw, scale, NULL, NULL, wide, scale_name),
+                                            wide, out);
 
       value = &mark_chain (node)->out[0];
     }

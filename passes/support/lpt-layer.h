@@ -55,7 +55,8 @@ LptNode  *lpt_layer_convert    (LptRewriter *rw, LptValue *value, LptDType dtype
 /* Elementwise operation; relaxed when types differ. */
 LptNode  *lpt_layer_arithmetic (LptRewriter *rw, LptOp op, const char *name, LptValue *a, LptValue *b,
                                 LptDType compute, LptDType dtype);
-/* Convert to @real, Subtract, Multiply (@out) with new constants; NULL = no such operation. */
+/* Convert to @real, Subtract, Multiply (@out) with new constants; NULL = no such operation. Constants beyond the range
+ * of f16 stay f32, and what is behind them. */
 LptValue *lpt_layer_chain      (LptRewriter *rw, LptValue *value, LptDType real, LptTensor *zp, LptTensor *scale,
                                 LptDType out, const char *name);
 /* Type of the chain's arithmetic: that of its scale, else of its zero point. */

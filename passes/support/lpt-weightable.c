@@ -441,7 +441,7 @@ build (LptRewriter         *rw,
   g_autofree char *name = g_strdup (node->name);
   g_autoptr (LptTensor) sx = data_scale (node, dq);
   g_autoptr (LptTensor) sw = behind (node, weights->scale, weights->q, reshape);
-  g_autoptr (LptTensor) scale = lpt_fold_binary (LPT_OP_MULTIPLY, sx, sw, real);
+  g_autoptr (LptTensor) scale = lpt_fold_binary (LPT_OP_MULTIPLY, sx, sw, LPT_DTYPE_F32);
   LptNode *fresh;
   LptValue *tail;
 

@@ -57,6 +57,8 @@ set_option (LptConfig  *config,
     config->reshape_ignores_per_tensor = TRUE;
   else if (strcmp (option, "normalization-keeps-eps") == 0)
     config->normalization_keeps_eps = TRUE;
+  else if (strcmp (option, "deq-precision f16") == 0)
+    config->deq_precision = LPT_DTYPE_F16;
   else if (strcmp (option, "strict") == 0)
     config->strict = TRUE;
   else if (strcmp (option, "made-only") == 0)
