@@ -2,15 +2,27 @@
  *
  * Where MatMul reads DequantizeLinear on both sides, ONNX Runtime makes MatMulIntegerToFloat of it, or QLinearMatMul
  * with QuantizeLinear behind; so too where a Transpose stands between. These have one scale for the right side, or one
- * for each column of a matrix, and end in an error with any others. Scales along other axes are therefore a Mul of
- * their own, which nothing takes in: (codes - zero point) * scale are the same numbers.
+ * for each column of a matrix, and end in an error with any others. So do QLinearAdd and QLinearMul, which it makes of
+ * sums and products element by element, with more than one scale. Such scales are therefore a Mul of their own, which
+ * nothing takes in: (codes - zero point) * scale are the same numbers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/onnx_json/write/onnx-write-ops.h"
 
-/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column? */
+/* Does @use stand in a sum or product element by element, with another operand that may come from codes, too? */
+static gboolean
+is_pair (const LptUse *use)
+{
+  const LptValue *other = use->node->n_in == 2 ? lpt_node_in (use->node, 1 - use->index) : NULL;
+
+  return (use->node->info->flags & (LPT_OP_F_TERM | LPT_OP_F_FACTOR)) != 0 && other != NULL &&
+         (other->producer->data == NULL || other->quant != NULL);
+}
+
+/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column, or a sum
+ * or product element by element? */
 static gboolean
 meets_product (const LptValue *value,
                gint            axis)
@@ -31,6 +43,8 @@ meets_product (const LptValue *value,
             return TRUE;
           continue;
         }
+      if (is_pair (use))
+        return TRUE;
       if (use->index != 0 || (!(use->node->info->flags & LPT_OP_F_QUANTIZES) && use->node->op != LPT_OP_TRANSPOSE))
         continue;
       if (lpt_node_ints_in (use->node, 1, &order))
