@@ -21,8 +21,8 @@ is_pair (const LptUse *use)
          (other->producer->data == NULL || other->quant != NULL);
 }
 
-/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column, or a sum
- * or product element by element? */
+/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column, or a
+ * sum or product element by element? */
 static gboolean
 meets_product (const LptValue *value,
                gint            axis)
