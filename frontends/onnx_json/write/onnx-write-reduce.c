@@ -34,6 +34,15 @@ lpt_onnx_w_reduction (LptOnnxWriter *w,
   lpt_onnx_w_int (w, y, "keepdims", keep_dims);
 }
 
+/* The norm of one number, where nothing is reduced, is its magnitude: ONNX and Identity have the number. */
+static const char *
+of_magnitudes (LptOnnxWriter *w,
+               LptNode       *node,
+               const char    *x)
+{
+  return node->op == LPT_OP_REDUCE_L1 || node->op == LPT_OP_REDUCE_L2 ? lpt_onnx_w_step (w, "Abs", 1, x) : x;
+}
+
 static void
 write_reduce (LptOnnxWriter *w,
               LptNode       *node,
@@ -52,14 +61,14 @@ write_reduce (LptOnnxWriter *w,
 
       if (lpt_node_in (node, 1)->shape.rank != 1)     /* one axis as a number */
         given = lpt_onnx_w_reshaped (w, given, 1, &list);
-      y = lpt_onnx_w_node (w, onnx, output, 2, x, given);
+      y = lpt_onnx_w_node (w, onnx, output, 2, of_magnitudes (w, node, x), given);
       lpt_onnx_w_int (w, y, "keepdims", keep_dims);
       /* No axes are none here, all there unless it says so. */
       lpt_onnx_w_int (w, y, "noop_with_empty_axes", 1);
     }
   else if (lpt_onnx_w_const_ints (w, node, 1, "axes", &axes))
     {
-      lpt_onnx_w_reduction (w, onnx, output, x, &axes, keep_dims);
+      lpt_onnx_w_reduction (w, onnx, output, axes.n > 0 ? x : of_magnitudes (w, node, x), &axes, keep_dims);
     }
   lpt_ints_clear (&axes);
 }
