@@ -21,11 +21,12 @@ is_pair (const LptUse *use)
          (other->producer->data == NULL || other->quant != NULL);
 }
 
-/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column, or a
- * sum or product element by element? */
+/* Does @value, whose scales lie along @axis, meet a product from the right, and not as a scale for each column, or, if
+ * @pairs, a sum or product element by element? */
 static gboolean
 meets_product (const LptValue *value,
-               gint            axis)
+               gint            axis,
+               gboolean        pairs)
 {
   const gint rank = value->shape.rank;
 
@@ -43,7 +44,7 @@ meets_product (const LptValue *value,
             return TRUE;
           continue;
         }
-      if (is_pair (use))
+      if (pairs && is_pair (use))
         return TRUE;
       if (use->index != 0 || (!(use->node->info->flags & LPT_OP_F_QUANTIZES) && use->node->op != LPT_OP_TRANSPOSE))
         continue;
@@ -52,7 +53,7 @@ meets_product (const LptValue *value,
           if (order.v[k] == axis)
             next = (gint) k;
       lpt_ints_clear (&order);
-      if (meets_product (lpt_node_out (use->node), next))
+      if (meets_product (lpt_node_out (use->node), next, pairs))
         return TRUE;
     }
   return FALSE;
@@ -67,7 +68,8 @@ lpt_onnx_w_scaled (LptOnnxWriter *w,
   g_autofree double *ones = NULL;
   gboolean one = TRUE;
 
-  if (q->n == 1 || !meets_product (value, q->axis))
+  /* QLinearAdd and QLinearMul have no operand of 32 bits: a bias stays as it is. */
+  if (q->n == 1 || !meets_product (value, q->axis, lpt_dtype_bits (value->dtype) < 32))
     return NULL;
   ones = g_new (double, q->n);
   for (guint i = 0; i < q->n; i++)
