@@ -1,9 +1,12 @@
-/* fourier.c - DFT, IDFT, RDFT and IRDFT along one axis
+/* fourier.c - DFT, IDFT, RDFT and IRDFT along one axis, STFT
  *
  * Lines know nothing of each other: a task takes some, LPT_FOURIER_LANES at a time (executor/kernels/fourier). Roots
  * of unity are made with the plan. Axes of one element that stay such are nothing to do. Bits are those of the op.
  *
- * Not: several axes, or computed ones; longer lines than MAX_SIZE, whose lanes would fill no cache.
+ * The frames of an STFT are lines that overlap, multiplied by the window when they are read.
+ *
+ * Not: several axes, or computed ones; a window, frames or steps that are computed; longer lines than MAX_SIZE, whose
+ * lanes would fill no cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,13 +24,14 @@ typedef struct
   LptFourier              f;
   const LptFourierKernel *kernel;
   gsize                   lines, per_task;     /* lines; LPT_FOURIER_LANES of them */
-  double                 *roots;
+  double                 *roots, *window;
 } Fourier;
 
 static void
 fourier_clear (gpointer params)
 {
   lpt_aligned_free (((Fourier *) params)->roots);
+  lpt_aligned_free (((Fourier *) params)->window);
 }
 
 static void
@@ -133,6 +137,25 @@ fits (const LptProgramOp *op,
   return f->out <= f->size;
 }
 
+/* @p.lines lines by @f. */
+static gboolean
+set_form (LptProgramOp     *op,
+          Fourier           p,
+          const LptFourier *f)
+{
+  p.f = *f;
+  p.f.roots = p.roots = make_roots (f);
+  p.f.window = p.window;
+  p.per_task = MAX (TASK_WORK / (f->size * LPT_FOURIER_LANES), 1);
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = fourier_run, .clear = fourier_clear, .params = g_memdup2 (&p, sizeof p), .kernel = p.kernel->name,
+    .tasks = (p.lines + p.per_task * LPT_FOURIER_LANES - 1) / (p.per_task * LPT_FOURIER_LANES),
+    .workspace = lpt_fourier_work (f) * sizeof (double), .n_in = 1,
+    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
+
+  return TRUE;
+}
+
 static gboolean
 prepare (LptProgram   *program,
          LptProgramOp *op,
@@ -148,17 +171,9 @@ prepare (LptProgram   *program,
   if (!find_axis (op, rank, &f, &axis) || !fits (op, rank, axis, &f))
     return lpt_refuse (op, LPT_REMARK_AXES);
 
-  f.roots = p.roots = make_roots (&f);
-  p.f = f;
   p.lines = (gsize) lpt_dims_product (&op->in[0]->array.shape, 0, axis) * f.inner;
-  p.per_task = MAX (TASK_WORK / (f.size * LPT_FOURIER_LANES), 1);
-  lpt_program_set_form (op, &(LptOpForm) {
-    .run = fourier_run, .clear = fourier_clear, .params = g_memdup2 (&p, sizeof p), .kernel = p.kernel->name,
-    .tasks = (p.lines + p.per_task * LPT_FOURIER_LANES - 1) / (p.per_task * LPT_FOURIER_LANES),
-    .workspace = lpt_fourier_work (&f) * sizeof (double), .n_in = 1,
-    .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED });
 
-  return TRUE;
+  return set_form (op, p, &f);
 }
 
 gboolean
@@ -187,4 +202,52 @@ lpt_prepare_irdft (LptProgram   *program,
                    LptProgramOp *op)
 {
   return prepare (program, op, (LptFourier) { .inverse = TRUE, .pairs = TRUE });
+}
+
+/* A window that is shorter than the frames is in their middle. */
+static double *
+make_window (const LptProgramValue *value,
+             gsize                  size)
+{
+  const gsize length = lpt_program_count (value), left = (size - length) / 2;
+  const float *from = value->array.data;
+  double *window = lpt_program_array (size, sizeof *window);
+  gsize k;
+
+  for (k = 0; k < size && window != NULL; k++)
+    window[k] = k >= left && k < left + length ? (double) from[k - left] : 0;
+
+  return window;
+}
+
+gboolean
+lpt_prepare_stft (LptProgram   *program,
+                  LptProgramOp *op)
+{
+  const LptShape *x = &op->in[0]->array.shape;
+  const gint64 *size = integers (op, 2, 1), *hop = integers (op, 3, 1);
+  LptFourier f = { .pairs_out = TRUE, .inner = 1, .exchanged = LPT_ATTRS (op->node, LptStftAttrs)->transpose_frames };
+  Fourier p = { .kernel = program->kernels.fourier };
+  gint64 length;
+
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->out[0]) || !lpt_program_is_real (op->in[1]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (op->in[1]->kind != LPT_STORAGE_CONST || size == NULL || hop == NULL)
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  length = x->rank > 0 ? x->dims[x->rank - 1] : 0;
+  if (*size < 1 || *size > MIN (length, MAX_SIZE) || *hop < 1 || (gint64) lpt_program_count (op->in[1]) > *size)
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  f.size = f.length = (gsize) *size;
+  f.out = f.size / 2 + 1;
+  f.hop = (gsize) *hop;
+  f.signal = (gsize) length;
+  f.frames = (gsize) ((length - *size) / *hop + 1);
+  p.lines = (gsize) lpt_dims_product (x, 0, x->rank - 1) * f.frames;
+  if (lpt_program_count (op->out[0]) != p.lines * f.out * 2)
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  p.window = make_window (op->in[1], f.size);
+
+  return set_form (op, p, &f);
 }

@@ -108,6 +108,7 @@ gboolean lpt_prepare_dft              (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_idft             (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_rdft             (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_irdft            (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_stft             (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_convert_types  (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_grid_sample    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_float_norm     (LptProgram *program, LptProgramOp *op);

@@ -32,6 +32,20 @@ lines_of (size_t first, size_t n, size_t inner, size_t length)
   return l;
 }
 
+static Lines
+frames_of (const LptFourier *f, size_t first, size_t n)
+{
+  Lines l = { .n = n };
+
+  for (size_t j = 0; j < LANES; j++)
+    {
+      const size_t frame = first + (j < n ? j : 0);
+
+      l.at[j] = frame / f->frames * f->signal + frame % f->frames * f->hop;
+    }
+  return l;
+}
+
 static void
 load_row (const float *x, size_t step, const Lines *l, int pairs, Row *row)
 {
@@ -163,11 +177,16 @@ transform (const LptFourier *f, const Row *x, size_t step, Row *y, size_t n)
 void
 LPT_FN (lpt_fourier_lines) (const LptFourier *f, const float *x, float *y, size_t first, size_t n, double *work)
 {
-  const Lines from = lines_of (first, n, f->inner, f->length), to = lines_of (first, n, f->inner, f->out);
+  const size_t beside = f->exchanged ? f->frames : f->inner;
+  const Lines from = f->frames > 0 ? frames_of (f, first, n) : lines_of (first, n, f->inner, f->length),
+              to = lines_of (first, n, beside, f->out);
   Row *line = (Row *) work, *result = line + f->size;
 
   load (f, x, &from, line);
+  for (size_t k = 0; k < f->size && f->window; k++)
+    for (size_t j = 0; j < LANES; j++)
+      line[k].re[j] *= f->window[k];
   transform (f, line, 1, result, f->size);
   for (size_t k = 0; k < f->out; k++)
-    store_row (f, &result[k], k * f->inner, &to, y);
+    store_row (f, &result[k], k * beside, &to, y);
 }
