@@ -23,7 +23,7 @@ def upgrade(model, opset, before=forms.upgrade):
     """From opset 18 on all reductions have their axes as an input, which the forms know of ReduceMean alone."""
     for n in model.graph.node if opset >= 18 else ():
         for a in list(n.attribute):
-            if n.op_type == "ReduceMax" and a.name == "axes":
+            if n.op_type.startswith("Reduce") and n.op_type != "ReduceMean" and a.name == "axes":
                 n.input.append(n.output[0] + "/axes")
                 model.graph.initializer.append(init(n.input[1], np.array(a.ints, np.int64)))
                 n.attribute.remove(a)
@@ -343,6 +343,57 @@ def forests(seed):
     return b
 
 
+def hash_grid(seed):
+    """Instant NGP: integer hashes of corners by Mul, sums and Mod, features looked up with trilinear weights, a small perceptron."""
+    b = Build("hash_grid", seed)
+    p, outs = b.op("Sigmoid", b.input("points", (128, 3))), []
+    corners = np.array([[i >> 2 & 1, i >> 1 & 1, i & 1] for i in range(8)], np.int64)[None]
+    for level in range(3):
+        s = b.op("Mul", p, F32(4 * 2 ** level))
+        low = b.op("Floor", s)
+        at = b.op("Mul", b.op("Add", b.op("Unsqueeze", b.op("Cast", low, to=7), axes(1)), corners), axes(1, 2654435761, 805459861)[None, None])
+        v = b.op("Gather", b.normal((512, 2), 0.5), b.op("Mod", b.op("ReduceSum", at, axes(2), keepdims=0), np.array(512, np.int64)))
+        part, c = b.op("Unsqueeze", b.op("Sub", s, low), axes(1)), corners.astype(F32)
+        w = b.op("Add", b.op("Mul", c, part), b.op("Mul", 1 - c, b.op("Sub", F32(1), part)))
+        outs.append(b.op("ReduceSum", b.op("Mul", v, b.op("ReduceProd", w, axes=[2], keepdims=1)), axes(1), keepdims=0))
+    b.output(b.act(b.gemm(b.gemm(b.concat(*outs), 64, "relu"), 4), "sigmoid"))
+    return b
+
+
+def mixture(seed):
+    """scikit-learn's converters: a scaler, kernels of support vectors, votes, a Gaussian mixture by ReduceLogSumExp."""
+    b = Build("mixture", seed)
+    rows, features = 64, 20
+    x = b.op("Div", b.op("Sub", b.input("x", (rows, features)), b.normal((features,), 0.3)), b.rng.uniform(0.5, 2, features).astype(F32))
+    vectors = b.normal((100, features), 1)
+    near = b.op("Sub", b.op("ReduceSumSquare", x, axes=[1], keepdims=1), b.op("Mul", b.op("MatMul", x, vectors.T.copy()), F32(2)))
+    kernel = b.op("Exp", b.op("Mul", b.op("Add", near, (vectors ** 2).sum(1)[None]), F32(-0.05)))
+    choice = b.op("Add", b.op("MatMul", kernel, b.normal((100, 6), 0.3)), b.normal((6,), 0.1))
+    votes = b.op("MatMul", b.op("Cast", b.op("Greater", choice, F32(0)), to=1), np.sign(b.normal((6, 4), 1)))
+    parts = [b.op("ReduceSumSquare", b.op("Sub", b.op("Gemm", x, b.normal((features, features), 0.3)), b.normal((1, features), 0.3)),
+                  axes=[1], keepdims=1) for _ in range(4)]
+    scores = b.op("Add", b.op("Mul", b.concat(*parts), F32(-0.5)), b.normal((1, 4), 1))
+    b.output(votes, b.op("Exp", b.op("Sub", scores, b.op("ReduceLogSumExp", scores, axes=[1], keepdims=1))))
+    return b
+
+
+def unpooled(seed):
+    """SegNet: maxima with their places, which scatter them again on the way up, as MaxUnpool does; figure and ground by Softmax."""
+    b = Build("unpooled", seed)
+    x, places = b.image("image", 3, 64), []
+    for c in (16, 32):
+        x = b.conv(x, c, 3, act="relu")
+        x, at = b.op("MaxPool", x, n=2, kernel_shape=[2, 2], strides=[2, 2])
+        places.append(at)
+    for c in (16, 2):
+        n, channels, h, w = b.shape[x]
+        size = 4 * n * channels * h * w
+        flat = b.op("ScatterElements", np.zeros(size, F32), b.reshape(places.pop(), (-1,)), b.reshape(x, (-1,)), axis=0)
+        x = b.conv(b.reshape(flat, (n, channels, 2 * h, 2 * w)), c, 3, act="relu" if c > 2 else None)
+    b.output(b.op("Softmax", x, axis=1))
+    return b
+
+
 if __name__ == "__main__":
     archgen.main([rnnt, shufflenet, siamese, seq2seq, graph_network, fsrcnn, nerf, styles, point_neighbours, regions, frame_states,
-                  splines, guided_filter, mixed_weights, conditioned_layers, forests])
+                  splines, guided_filter, mixed_weights, conditioned_layers, forests, hash_grid, mixture, unpooled])

@@ -251,8 +251,9 @@ lpt_lower_movement (LptLower *lw,
                                  "a scale is not positive: the order of the integers is not that of the values");
   if (adds_zeros (node) && !zero_is_zero (x))
     return lpt_rewriter_decline (lw->rw, node, "elements are padded with zeros, and there is a zero point");
+  /* What waits has one output: the places of maxima are of the real numbers, whose op they keep. */
   if (!lpt_form_is_8bit (x))
-    return node->n_out == 1 || node->op == LPT_OP_MAX_POOL
+    return node->n_out == 1 || (node->op == LPT_OP_MAX_POOL && lpt_value_n_uses (&node->out[1]) == 0)
              ? pending_move (lw, node, 1)
              : lpt_rewriter_decline (lw->rw, node, "input 0 is not rounded to 8 bits before it");
   if (x->n > 1)
