@@ -232,7 +232,9 @@ replace_part (const Elements  *p,
   guint8 *y = data->out + first;
   gsize i, j;
 
-  for (i = 0; i < length && data->out != data->in[0]; i++)
+  if (n == e->inner && data->out != data->in[0])
+    memcpy (y, data->in[0] + first, length * pitch);
+  for (i = 0; i < length && n < e->inner && data->out != data->in[0]; i++)
     lpt_copy_few (y + i * pitch, data->in[0] + first + i * pitch, n * p->element);
   for (i = 0; i < e->n; i++, updates += pitch)
     {
