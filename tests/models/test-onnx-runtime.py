@@ -279,7 +279,10 @@ def from_text(tmp, rng):
     """Graphs as text, run by lptc, against ONNX Runtime on what lptc writes of them."""
     kinds = {"f32": np.float32, "i32": np.int32, "u8": np.uint8}
     files = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli", "files")
-    texts = {**OPS, "scales-of-products": open(os.path.join(files, "written-scales.lpt"), encoding="utf-8").read()}
+    texts = dict(OPS)
+    for file in ("scales", "channels"):
+        with open(os.path.join(files, "written-%s.lpt" % file), encoding="utf-8") as f:
+            texts["written-" + file] = f.read()
     for name, text in texts.items():
         path, written_path, out = os.path.join(tmp, "t.lpt"), os.path.join(tmp, "t.onnx"), os.path.join(tmp, "text-" + name)
         with open(path, "w", encoding="utf-8") as f:

@@ -65,14 +65,33 @@ static const char *
 weight_zeros (LptOnnxWriter *w,
               LptValue      *weights)
 {
-  const char *scale, *zero;
   guint i;
 
   for (i = 0; i < weights->quant->n; i++)
     if (weights->quant->scale[i] != 1)
       lpt_onnx_w_fail (w, "weights with a scale in a product of plain integers");
-  lpt_onnx_w_quant (w, "weights", weights->quant, weights->dtype, &scale, &zero);
-  return zero;
+  return lpt_onnx_w_zeros (w, weights);
+}
+
+/* A convolution of codes whose zero point @zero is computed, and weights with several: ConvInteger has one for them in
+ * ONNX Runtime. Numbers of whole codes are exact in float32 up to 2^24. */
+static void
+real_convolution (LptOnnxWriter *w,
+                  LptNode       *node,
+                  LptValue      *zero)
+{
+  LptValue *weights = lpt_node_in (node, 1);
+  const gboolean bare = lpt_node_out (node)->quant == NULL;
+  const char *x = lpt_onnx_w_cast (w, lpt_onnx_w_codes (w, lpt_node_in (node, 0)), LPT_DTYPE_F32);
+  const char *centred = lpt_onnx_w_step (w, "Sub", 2, x,
+                                         lpt_onnx_w_cast (w, lpt_onnx_w_codes (w, zero), LPT_DTYPE_F32));
+  const char *real = lpt_onnx_w_dequantized (w, lpt_onnx_w_weight_codes (w, node), weights->quant, weights->dtype,
+                                             lpt_node_out (node)->shape.rank);
+  const char *sum = bare ? lpt_onnx_w_temp (w, "sum") : OUT (0);
+
+  lpt_onnx_w_conv_attributes (w, lpt_onnx_w_node (w, "Conv", sum, 2, centred, real), node);
+  if (bare)
+    lpt_onnx_w_cast_out (w, node, sum, LPT_DTYPE_F32);
 }
 
 gboolean
@@ -97,6 +116,11 @@ lpt_onnx_w_integer_product (LptOnnxWriter *w,
       (matmul && (LPT_ATTRS (node, LptMatMulAttrs)->transpose_a || LPT_ATTRS (node, LptMatMulAttrs)->transpose_b)))
     {
       lpt_onnx_w_fail (w, "a product with a computed zero point and a bias, or transposed");
+      return TRUE;
+    }
+  if (!matmul && !lpt_onnx_w_one_zero (weights->quant))
+    {
+      real_convolution (w, node, zero);
       return TRUE;
     }
   codes = lpt_onnx_w_weight_codes (w, node);

@@ -44,6 +44,15 @@ wants_integers (const LptNode *node)
 }
 
 gboolean
+lpt_onnx_w_one_zero (const LptQuant *quant)
+{
+  for (guint i = 1; i < quant->n; i++)
+    if (quant->zero_point[i] != quant->zero_point[0])
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
 lpt_onnx_w_sums_integers (LptNode *node)
 {
   const LptValue *x = lpt_node_in (node, 0), *weights = lpt_node_in (node, 1), *bias, *y = node->out;
@@ -54,7 +63,8 @@ lpt_onnx_w_sums_integers (LptNode *node)
     return FALSE;
   bias = lpt_node_in (node, view.bias);
 
-  return (view.window || weights->quant->n == 1 || weights->quant->axis == weights->shape.rank - 1) &&
+  return (view.window ? lpt_onnx_w_one_zero (weights->quant)
+                      : weights->quant->n == 1 || weights->quant->axis == weights->shape.rank - 1) &&
          (bias == NULL || (!view.window && bias->dtype == LPT_DTYPE_I32 && lpt_quant_is_plain (bias->quant)));
 }
 
@@ -109,13 +119,14 @@ matrix (LptOnnxWriter *w,
   return out;
 }
 
-static const char *
-zeros_of (LptOnnxWriter *w,
-          LptValue      *value)
+const char *
+lpt_onnx_w_zeros (LptOnnxWriter *w,
+                  LptValue      *value)
 {
+  g_autoptr (LptQuant) one = lpt_quant_new_one (1, value->quant->zero_point[0]);
   const char *scale, *zero;
 
-  lpt_onnx_w_quant (w, "codes", value->quant, value->dtype, &scale, &zero);
+  lpt_onnx_w_quant (w, "codes", lpt_onnx_w_one_zero (value->quant) ? one : value->quant, value->dtype, &scale, &zero);
   return zero;
 }
 
@@ -131,8 +142,8 @@ lpt_onnx_w_sums (LptOnnxWriter *w,
   /* int32 as they are, also of a relaxed product, which counts as one of real numbers. */
   const char *result = lpt_onnx_w_own_name (w, lpt_node_out (node));
   const char *sum = bias != NULL ? lpt_onnx_w_temp (w, "sum") : result;
-  Onnx__NodeProto *y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, a, b, zeros_of (w, x),
-                                        zeros_of (w, weights));
+  Onnx__NodeProto *y = lpt_onnx_w_node (w, matmul ? "MatMulInteger" : "ConvInteger", sum, 4, a, b,
+                                        lpt_onnx_w_zeros (w, x), lpt_onnx_w_zeros (w, weights));
 
   if (!matmul)
     lpt_onnx_w_conv_attributes (w, y, node);

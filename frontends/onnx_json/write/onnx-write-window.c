@@ -321,11 +321,17 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
   LptShape shape = { .rank = 1 };
   g_autoptr (LptQuant) steps = NULL;
   g_autofree double *values = NULL;
-  guint n = MAX (rest->n, fold->n);
+  guint n = MAX (rest->n, fold->n), channels = 0;
+  LptWeightedView view;
+  gboolean one;
 
+  /* Conv has a number for each channel, where one for all is enough here. */
+  if (lpt_weighted_view (node, &view) && view.window && lpt_node_out (node)->shape.rank > 1)
+    channels = (guint) MAX (lpt_node_out (node)->shape.dims[1], 0);
+  one = channels > 1 && codes != NULL && lpt_dtype_is_integer (bias->dtype) && lpt_tensor_count (codes) == 1;
   /* Integers without a scale are in the steps of the sums. */
-  if (n == 0 && (bias == NULL || bias->quant != NULL || !lpt_dtype_is_integer (bias->dtype) || sx == NULL ||
-                 sw == NULL))
+  if (n == 0 && !one &&
+      (bias == NULL || bias->quant != NULL || !lpt_dtype_is_integer (bias->dtype) || sx == NULL || sw == NULL))
     return lpt_onnx_w_in (w, node, i);
   if (sx != NULL && sw != NULL && (bias == NULL || codes != NULL))
     steps = lpt_weighted_sum_steps (node, sx, sw, &lpt_node_in (node, 1)->shape, 0);
@@ -334,7 +340,7 @@ lpt_onnx_w_bias (LptOnnxWriter     *w,
       lpt_onnx_w_fail (w, "a bias without scales");
       return "";
     }
-  n = MAX (MAX (n, steps->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
+  n = MAX (MAX (MAX (n, channels), steps->n), codes != NULL ? (guint) lpt_tensor_count (codes) : 0);
   values = g_new (double, n);
   for (guint c = 0; c < n; c++)
     {

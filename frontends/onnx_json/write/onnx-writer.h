@@ -158,6 +158,9 @@ gboolean    lpt_onnx_w_integer_product (LptOnnxWriter *w, LptNode *node);
  * it. The output of all those of a graph loses them, if @change; are there such? */
 gboolean    lpt_onnx_w_sums_integers (LptNode *node);
 void        lpt_onnx_w_sums          (LptOnnxWriter *w, LptNode *node);
+/* Zero points of an integer operand: one where all are equal. ConvInteger has no more in ONNX Runtime. */
+const char *lpt_onnx_w_zeros         (LptOnnxWriter *w, LptValue *value);
+gboolean    lpt_onnx_w_one_zero      (const LptQuant *quant);
 gboolean    lpt_onnx_w_bare_sums     (LptGraph *graph, gboolean change);
 
 /**
