@@ -518,7 +518,7 @@ lpt_prepare_float_conv (LptProgram   *program,
     return FALSE;
   if (s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
-  if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups * s.out == 1 && lpt_float_planes_pay (&s.window, s.in))
+  if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_pay (&s.window, s.out, s.in))
     return lpt_prepare_float_planes (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
       prepare_unordered (program, op, &s))

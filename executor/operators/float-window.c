@@ -2,9 +2,8 @@
  *
  * Channels last. Pools name taps inside of the image; between the borders pixels of a line have the same ones. A
  * depthwise convolution names lines, and its kernel does one of the output with its borders; of few channels neighbours
- * lie in lanes side by side (float-lanes.c). So is a convolution of several channels to one: lines of all its channels,
- * each in its plane, are lines of one window, in the order of the weights. A transposed one is one for each phase of
- * its output (phases.h). Depthwise weights that somebody computes are turned by every task in its workspace.
+ * lie in lanes side by side (float-lanes.c). A transposed one is one for each phase of its output (phases.h). Depthwise
+ * weights that somebody computes are turned by every task in its workspace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,12 +16,6 @@
 #define TASK_WORK (1 << 17)
 #define MANY_TASKS 16
 
-/* Of a convolution to one channel: planes whose weights stay in the first caches, columns that fill lanes, and products
- * of a line that are worth its pointers. */
-#define MOST_PLANES 32
-#define LEAST_COLUMNS 32
-#define LEAST_PRODUCTS 192
-
 typedef enum { WINDOW_DWCONV, WINDOW_MAX, WINDOW_MEAN } Form;
 
 typedef struct
@@ -31,7 +24,6 @@ typedef struct
   Form      form;
   LptWindow window;
   gsize     images, channels, taps, lines;   /* lines: of the output, in all */
-  gsize     planes;                          /* of one channel each, which a window of all of them sums up; else 1 */
   gsize     per_task;
   gint64    from, end;                       /* output columns whose taps along the line all lie inside */
   gboolean  exclude_pad;
@@ -153,25 +145,25 @@ conv_line (const Window    *p,
            gint64           y)
 {
   const LptWindow *v = &p->window;
-  const gint64 across = v->kernel[0] * v->kernel[1], planes = (gint64) p->planes;
-  const float **lines = (const float **) (gpointer) data->workspace, **weights = lines + planes * across,
+  const gint64 across = v->kernel[0] * v->kernel[1];
+  const float **lines = (const float **) (gpointer) data->workspace, **weights = lines + across,
               *from = (const float *) (gconstpointer) data->in[0] +
-                      image * (gsize) lpt_window_size (v->in) * p->channels * p->planes;
+                      image * (gsize) lpt_window_size (v->in) * p->channels;
   gsize pixel = place_pixel (p, image, z, y, 0), apart = p->placed ? p->place.x * p->channels : p->channels, rows = 0;
   LptFgemmEnd end = lpt_float_epilogue_at (p->fused, data->in, pixel, p->channels, 0);
   gint64 row;
   LptFwindowLine t;
 
-  for (row = 0; row < planes * across; row++)
+  for (row = 0; row < across; row++)
     {
-      gint64 kz = row / v->kernel[1] % v->kernel[0], ky = row % v->kernel[1], plane = row / across;
+      gint64 kz = row / v->kernel[1], ky = row % v->kernel[1];
       gint64 iz = z * v->stride[0] - v->pad[0] + kz * v->dilation[0],
              iy = y * v->stride[1] - v->pad[1] + ky * v->dilation[1];
 
       if (iz < 0 || iz >= v->in[0] || iy < 0 || iy >= v->in[1])
         continue;
       weights[rows] = p->w + (gsize) (row * v->kernel[2]) * p->channels;
-      lines[rows++] = from + (gsize) (((plane * v->in[0] + iz) * v->in[1] + iy) * v->in[2]) * p->channels;
+      lines[rows++] = from + (gsize) ((iz * v->in[1] + iy) * v->in[2]) * p->channels;
     }
   t = (LptFwindowLine) { (gsize) v->out[2], p->channels, rows, (gsize) v->kernel[2], lines, (gsize) v->in[2],
                          p->channels, -v->pad[2], (gsize) v->stride[2], v->dilation[2], weights, p->channels,
@@ -303,7 +295,6 @@ add_window (WindowForm      *form,
   p->window = *v;
   p->images = (gsize) x->dims[0];
   p->channels = (gsize) x->dims[1];
-  p->planes = 1;
   p->taps = (gsize) lpt_window_size (v->kernel);
   p->lines = p->images * (gsize) (v->out[0] * v->out[1]);
   p->fused = &form->fused;
@@ -339,8 +330,7 @@ set_form (LptProgramOp    *op,
   const gboolean follows = v->parts->form == WINDOW_DWCONV && weights == NULL;
   LptOpForm form = { .run = window_run, .follow = follows ? window_follow : NULL, .clear = window_clear, .params = v,
                      .kernel = last->kernel->name, .tasks = last->first + n_tasks (last), .n_in = weights != NULL ? 2 : 1,
-                     .in = LPT_OPERANDS ({ op->in[0], last->planes > 1 ? LPT_LAYOUT_TYPED : LPT_LAYOUT_WORDS_LAST },
-                                         { weights, LPT_LAYOUT_TYPED }),
+                     .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_WORDS_LAST }, { weights, LPT_LAYOUT_TYPED }),
                      .out = op->out[0], .out_layout = layout };
   guint i;
 
@@ -375,42 +365,6 @@ lpt_prepare_float_dwconv (LptProgram      *program,
     lpt_float_lanes_init (&p->lanes, p->w, p->taps, p->channels, (gsize) p->from, (gsize) p->end);
   lpt_float_epilogue_init (&form->fused, op, 2, 1, p->channels);
   set_form (op, form, computed ? op->in[1] : NULL, LPT_LAYOUT_WORDS_LAST);
-
-  return TRUE;
-}
-
-gboolean
-lpt_float_planes_pay (const LptWindow *v,
-                      gsize            channels)
-{
-  gint64 from, none, end;
-
-  lpt_window_range (v, 2, 0, &from, &none);
-  lpt_window_range (v, 2, v->kernel[2] - 1, &none, &end);
-
-  return channels > 1 && channels <= MOST_PLANES && lpt_window_size (v->kernel) > 1 && v->stride[2] == 1 &&
-         end - from >= LEAST_COLUMNS && (end - from) * v->kernel[2] >= LEAST_PRODUCTS;
-}
-
-gboolean
-lpt_prepare_float_planes (LptProgram      *program,
-                          LptProgramOp    *op,
-                          const LptWindow *v)
-{
-  WindowForm *form = form_new (1);
-  Window *p = add_window (form, 0, program, op, WINDOW_DWCONV, v);
-
-  p->planes = p->channels;
-  p->channels = 1;
-  p->taps *= p->planes;
-  p->w = lpt_program_array (p->taps, sizeof (float));
-  if (p->w != NULL)
-    {
-      turn_weights (p, op->in[1]->array.data, p->w);
-      lpt_float_lanes_init (&p->lanes, p->w, p->taps, 1, (gsize) p->from, (gsize) p->end);
-    }
-  lpt_float_epilogue_init (&form->fused, op, 2, 1, 1);
-  set_form (op, form, NULL, LPT_LAYOUT_WORDS_LAST);
 
   return TRUE;
 }

@@ -112,8 +112,8 @@ void lpt_float_lanes_init (LptFloatLanes *l, const float *w, gsize taps, gsize c
 void lpt_float_lanes_run  (const LptFloatLanes *l, const LptFwindowKernel *kernel, const LptFwindowLine *line,
                            const LptFgemmEnd *end, const float **weights);
 
-/* Does a convolution of @channels to one take its channels as planes? */
-gboolean lpt_float_planes_pay     (const LptWindow *window, gsize channels);
+/* Does a convolution of @channels to @outs take its channels as planes? */
+gboolean lpt_float_planes_pay     (const LptWindow *window, gsize outs, gsize channels);
 /* That one, which lpt_prepare_float_conv() has looked at, of constant weights. */
 gboolean lpt_prepare_float_planes (LptProgram *program, LptProgramOp *op, const LptWindow *window);
 /* A convolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */

@@ -146,12 +146,83 @@ check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t ta
   return ok;
 }
 
+static float
+expected_planes (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t p, size_t o)
+{
+  float sum = 0;
+
+  for (size_t row = 0; row < t->rows; row++)
+    for (size_t tap = 0; tap < t->taps; tap++)
+      sum = fmaf (t->x[row][p + tap * t->dilation], t->w[row][tap * t->outs + o], sum);
+  if (end->factor)
+    sum *= end->factor[o];
+  if (end->bias)
+    sum += end->bias[o];
+  if (end->residual)
+    sum += end->residual[p * end->ldr + o];
+  return end->clamps ? (sum < end->lo ? end->lo : end->hi < sum ? end->hi : sum) : sum;
+}
+
+/* A residual that the result takes the place of, too. */
+static bool
+check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps, unsigned forms)
+{
+  const size_t rows = forms % 4, dilation = forms % 3 + 1, ldy = outs + forms % 2, size = n + (taps - 1) * dilation;
+  const bool in_place = forms % 16 == 6;
+  float *x[3], *w[3], *bias = (float *) exact_bytes (outs * sizeof (float));
+  float *residual = (float *) exact_bytes (n * ldy * sizeof (float));
+  Buffer y = buffer_new (n * ldy * sizeof (float));
+  LptFwindowPlanes t = { n, outs, rows, taps, (const float *const *) x, dilation, (const float *const *) w,
+                         (float *) y.data, ldy };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, ldy, forms & 4, -1.0f, 2.5f,
+                      forms & 8 ? bias : NULL };
+  bool ok = true;
+
+  fill (bias, outs, false);
+  fill (residual, n * ldy, false);
+  for (size_t row = 0; row < 3; row++)
+    {
+      x[row] = (float *) exact_bytes (size * sizeof (float));
+      w[row] = (float *) exact_bytes (taps * outs * sizeof (float));
+      fill (x[row], size, forms % 7 == 3);
+      fill (w[row], taps * outs, forms % 7 == 5);
+    }
+  if (in_place)
+    {
+      for (size_t p = 0; p < n; p++)
+        memcpy (y.data + p * ldy * sizeof (float), residual + p * ldy, outs * sizeof (float));
+      end.residual = (const float *) y.data;
+    }
+  kernel->planes (&t, &end);
+  end.residual = forms & 2 ? residual : NULL;
+  for (size_t p = 0; p < n && ok; p++)
+    for (size_t o = 0; o < ldy && ok; o++)
+      ok = holds (&y, ldy, outs, p, o, o < outs ? expected_planes (&t, &end, p, o) : 0);
+  ok = ok && buffer_guards_hold (&y);
+  for (size_t row = 0; row < 3; row++)
+    {
+      bytes_free (x[row]);
+      bytes_free (w[row]);
+    }
+  bytes_free (bias);
+  bytes_free (residual);
+  buffer_free (&y);
+  return ok;
+}
+
 static void
 check_kernel (const LptFwindowKernel *kernel)
 {
   static const char *const names[] = { "max", "mean" };
   bool ok = true;
   unsigned forms = 0;
+
+  for (size_t n = 1; n <= 180 && ok; n += n < 40 ? 1 : 7)
+    for (size_t outs = 1; outs <= LPT_FWINDOW_OUTS && ok; outs++)
+      for (size_t taps = 1; taps <= 7 && ok; taps++, forms++)
+        ok = check_planes (kernel, n, outs, taps, forms);
+  test_report (ok, "%s planes", kernel->name);
+  ok = true;
 
   for (size_t n = 1; n <= 37 && ok; n++)
     for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)

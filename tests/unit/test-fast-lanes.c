@@ -1,7 +1,8 @@
 /* test-fast-lanes.c - real depthwise convolutions of few channels, neighbours in lanes: the bytes of plain ops
  *
  * One to five channels (five do not join), lines of one group and of several, borders on either side or none,
- * dilations, what is added and multiplied behind, weights that are not finite; and several planes to one channel.
+ * dilations, what is added and multiplied behind, weights that are not finite; and planes to a few channels, of lines
+ * that are copied whole and of longer ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,6 +57,21 @@ static const Case cases[] =
     "f32[1,1,2,4,72]\nResult(%y)\n", 48 },
   { "short-planes", "%x = Parameter : f32[1,4,12,20]\n%w = Const {@w} : f32[1,4,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,12,20]\nResult(%y)\n", 36 },
+  { "planes-to-three", "%x = Parameter : f32[2,5,6,300]\n%w = Const {@w} : f32[3,5,3,3]\n"
+    "%r = Parameter : f32[2,3,6,300]\n%f = Const {2, 0.5, -1.5} : f32[1,3,1,1]\n"
+    CONV ("Convolution", SAME_2) "f32[2,3,6,300]\n%m = Multiply(%y, %f) : f32[2,3,6,300]\n"
+    "%d = Add(%m, %r) : f32[2,3,6,300]\n%z = Relu(%d) : f32[2,3,6,300]\nResult(%z)\n", 135 },
+  { "planes-to-four", "%x = Parameter : f32[1,2,7,33]\n%w = Const {@w} : f32[4,2,3,5]\n"
+    "%b = Const {1,-2,3,-4} : f32[1,4,1,1]\n"
+    CONV ("Convolution", "strides=[1,1], pads_begin=[1,4], pads_end=[1,4], dilations=[1,2]") "f32[1,4,7,33]\n"
+    "%d = Add(%y, %b) : f32[1,4,7,33]\n%z = Tanh(%d) : f32[1,4,7,33]\nResult(%z)\n", 120 },
+  { "planes-to-eight", "%x = Parameter : f32[1,3,5,40]\n%w = Const {@w} : f32[8,3,5,5]\n"
+    "%r = Parameter : f32[1,8,5,40]\n"
+    CONV ("Convolution", "strides=[1,1], pads_begin=[2,2], pads_end=[2,2], dilations=[1,1]") "f32[1,8,5,40]\n"
+    "%d = Add(%y, %r) : f32[1,8,5,40]\nResult(%d)\n", 600 },
+  { "planes-to-six", "%x = Parameter : f32[1,1,28,28]\n%w = Const {@w} : f32[6,1,5,5]\n"
+    CONV ("Convolution", "strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]")
+    "f32[1,6,24,24]\nResult(%y)\n", 150 },
   { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
 };

@@ -9,7 +9,7 @@
 #include <float.h>
 
 #include "executor/kernels/fwindow/fwindow.h"
-#include "executor/kernels/fgemm/end.h"
+#include "executor/kernels/fwindow/planes.h"
 
 /* Pixels whose sums are in registers. */
 #define PIXELS 8

@@ -2,6 +2,8 @@
  *
  *   dwconv  y[p][c] = end (sum over taps t of x[t][p][c] * w[t][c]), a chain of fused multiply-adds from +0 in the
  *   order of the taps
+ *   planes  y[p][o] = end (sum over rows, for each of them over taps t, of x[row][p + t dilation] * w[row][t][o]), a
+ *           chain of fused multiply-adds as well
  *   max     the first tap, then each that is larger; -FLT_MAX without taps
  *   mean    (sum over taps in their order, in double) / divisor, rounded once; 0 where the divisor is 0
  *
@@ -37,18 +39,34 @@ typedef struct {
   size_t              ldy;
 } LptFwindowLine;
 
+/* Channels of the result that a line of planes is added up for. */
+#define LPT_FWINDOW_OUTS 4
+
+/* n pixels of a line of the output, side by side in each line of the input; all of their taps lie inside. */
+typedef struct {
+  size_t              n, outs;                    /* outs: 1 to LPT_FWINDOW_OUTS */
+  size_t              rows, taps;
+  const float *const *x;                          /* [row]: the column under the first tap of the first pixel */
+  size_t              dilation;
+  const float *const *w;                          /* [row]: [tap][outs] */
+  float              *y;                          /* [pixel][outs] */
+  size_t              ldy;
+} LptFwindowPlanes;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
   void      (*dwconv) (const LptFwindowLine *line, const LptFgemmEnd *end);
   void      (*max)    (const LptFwindowTile *tile);
   void      (*mean)   (const LptFwindowTile *tile, double divisor);
+  void      (*planes) (const LptFwindowPlanes *line, const LptFgemmEnd *end);
 } LptFwindowKernel;
 
 #define LPT_FWINDOW_KERNEL(needs, isa)                                                                       \
   void lpt_fwindow_dwconv__##isa (const LptFwindowLine *line, const LptFgemmEnd *end);                       \
   void lpt_fwindow_max__##isa (const LptFwindowTile *tile);                                                  \
-  void lpt_fwindow_mean__##isa (const LptFwindowTile *tile, double divisor);
+  void lpt_fwindow_mean__##isa (const LptFwindowTile *tile, double divisor);                                 \
+  void lpt_fwindow_planes__##isa (const LptFwindowPlanes *line, const LptFgemmEnd *end);
 #include "executor/kernels/fwindow/fwindow.def"
 #undef LPT_FWINDOW_KERNEL
 

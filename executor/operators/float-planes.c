@@ -1,0 +1,256 @@
+/* float-planes.c - real convolutions of planes to a few channels
+ *
+ *     y[p][o] = sum over channels i, taps t of x[i][p + t] w[o][i][t]
+ *
+ * Of results with less channels than a vector has lanes a product of matrices leaves lanes idle; here they hold
+ * neighbours of a line (LptFwindowKernel.planes). Each line of the data, in its plane, is a row of the kernel's sums,
+ * in the order of the weights. Pixels with taps left or right of the image take their columns from a copy with zeros
+ * there; rows above and below are passed over: the chains of multiply-adds are those of a product, and so are the bits.
+ *
+ * Not: computed weights, groups, steps along the line, narrow lines.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include "eval/lpt-window.h"
+#include "executor/operators/float.h"
+#include "executor/operators/indexed.h"
+
+#define TASK_WORK (1 << 17)
+#define MANY_TASKS 16
+/* Planes whose weights stay in the first caches; of so many channels of the result a product leaves half of the lanes
+ * idle, which turning few planes is worth. Columns that fill lanes, and products of a line that are worth its
+ * pointers. */
+#define MOST_PLANES 128
+#define MOST_OUTS 8
+#define FEW_PLANES 8
+#define LEAST_COLUMNS 16
+#define LEAST_PRODUCTS 96
+/* A pixel beside the image costs a vector of them: with fewer columns for each tap lines had better be copied whole,
+ * where copies stay in the second cache. */
+#define FEW_COLUMNS 64
+#define MOST_COPIES (1 << 18)
+
+typedef struct
+{
+  const LptFwindowKernel *kernel;
+  LptWindow window;
+  gsize     planes, outs, lines, per_task;   /* lines: of the output, in all */
+  gint64    from, end;                       /* output columns whose taps along the line all lie inside */
+  gsize     at_columns, side;                /* of the copies in the workspace; columns of one */
+  gboolean  copies;                          /* of all columns */
+  gsize     group;                           /* channels of the result that are added up together */
+  float    *w;                               /* [outs / group][plane][tap][group] */
+  LptFloatEpilogue fused;
+} Planes;
+
+/* A line of the output. */
+typedef struct
+{
+  const LptOpData *data;
+  gsize  pixel, rows;        /* its first pixel; lines of the input inside of the image */
+  const float **x, **w;      /* [row]: column 0, weights */
+  gsize *at;                 /* [row]: its first tap */
+} Line;
+
+static void
+run_pixels (const Planes *p,
+            const Line   *line,
+            const float **x,
+            gint64        first,
+            gint64        n)
+{
+  const gsize pixel = line->pixel + (gsize) first, taps = p->planes * (gsize) lpt_window_size (p->window.kernel);
+  gsize o, row;
+
+  for (o = 0; o < p->outs; o += p->group)
+    {
+      const LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, line->data->in, pixel, p->outs, o);
+      const LptFwindowPlanes t = { (gsize) n, p->group, line->rows, (gsize) p->window.kernel[2], x,
+                                   (gsize) p->window.dilation[2], line->w,
+                                   (float *) (gpointer) line->data->out + pixel * p->outs + o, p->outs };
+
+      for (row = 0; row < line->rows; row++)
+        line->w[row] = p->w + o * taps + line->at[row] * p->group;
+      p->kernel->planes (&t, &end);
+    }
+}
+
+/* Pixels [@first, @first + @n), with zeros where their columns lie outside. @x: room for a pointer for each row. */
+static void
+run_side (const Planes *p,
+          const Line   *line,
+          const float **x,
+          gint64        first,
+          gint64        n)
+{
+  const LptWindow *v = &p->window;
+  const gint64 column = first - v->pad[2], wide = n + (v->kernel[2] - 1) * v->dilation[2];
+  const gint64 from = CLAMP (column, 0, v->in[2]), to = CLAMP (column + wide, from, v->in[2]);
+  float *copy = (float *) (gpointer) (line->data->workspace + p->at_columns);
+  gint64 k;
+  gsize row;
+
+  if (n <= 0)
+    return;
+  for (row = 0; row < line->rows; row++, copy += wide)
+    {
+      for (k = 0; k < from - column; k++)
+        copy[k] = 0;
+      lpt_copy_few ((guint8 *) (copy + k), (const guint8 *) (line->x[row] + from), (gsize) (to - from) * sizeof *copy);
+      for (k += to - from; k < wide; k++)
+        copy[k] = 0;
+      x[row] = copy;
+    }
+  run_pixels (p, line, x, first, n);
+}
+
+static void
+run_line (const Planes    *p,
+          const LptOpData *data,
+          gint64           number)
+{
+  const LptWindow *v = &p->window;
+  const gint64 across = v->kernel[0] * v->kernel[1], rows = (gint64) p->planes * across;
+  const gint64 y = number % v->out[1], z = number / v->out[1] % v->out[0], image = number / v->out[1] / v->out[0];
+  const float **lines = (const float **) (gpointer) data->workspace, **inside = lines + rows;
+  const float *from = (const float *) (gconstpointer) data->in[0] +
+                      image * lpt_window_size (v->in) * (gint64) p->planes;
+  Line line = { data, (gsize) (number * v->out[2]), 0, lines, inside + rows,
+                (gsize *) (gpointer) (inside + 2 * rows) };
+  gint64 row;
+
+  for (row = 0; row < rows; row++)
+    {
+      const gint64 kz = row / v->kernel[1] % v->kernel[0], ky = row % v->kernel[1], plane = row / across;
+      const gint64 iz = z * v->stride[0] - v->pad[0] + kz * v->dilation[0],
+                   iy = y * v->stride[1] - v->pad[1] + ky * v->dilation[1];
+
+      if (iz < 0 || iz >= v->in[0] || iy < 0 || iy >= v->in[1])
+        continue;
+      line.x[line.rows] = from + ((plane * v->in[0] + iz) * v->in[1] + iy) * v->in[2];
+      line.at[line.rows] = (gsize) (row * v->kernel[2]);
+      inside[line.rows] = line.x[line.rows] + p->from - v->pad[2];
+      line.rows++;
+    }
+  if (!p->copies)
+    run_pixels (p, &line, inside, p->from, p->end - p->from);
+  run_side (p, &line, inside, 0, p->copies ? v->out[2] : p->from);
+  if (!p->copies)
+    run_side (p, &line, inside, p->end, v->out[2] - p->end);
+  lpt_float_epilogue_finish (&p->fused, data->in,
+                             &(LptFloatBlock) { line.pixel, 0, (gsize) v->out[2], p->outs,
+                                                (float *) (gpointer) data->out + line.pixel * p->outs, p->outs });
+}
+
+static void
+planes_run (const LptProgramOp *op,
+            const LptOpData    *data,
+            gsize               task,
+            gsize               end)
+{
+  const Planes *p = op->form.params;
+  const gsize last = MIN (end * p->per_task, p->lines);
+  gsize line;
+
+  for (line = task * p->per_task; line < last; line++)
+    run_line (p, data, (gint64) line);
+}
+
+static void
+planes_follow (LptProgram   *program,
+               LptProgramOp *op)
+{
+  lpt_float_epilogue_follow (&((Planes *) op->form.params)->fused, program, op);
+}
+
+static void
+planes_clear (gpointer params)
+{
+  Planes *p = params;
+
+  lpt_aligned_free (p->w);
+  lpt_float_epilogue_clear (&p->fused);
+}
+
+/* Output columns whose taps all lie inside. */
+static void
+columns_inside (const LptWindow *v,
+                gint64          *from,
+                gint64          *end)
+{
+  gint64 none, last;
+
+  lpt_window_range (v, 2, 0, from, &none);
+  lpt_window_range (v, 2, v->kernel[2] - 1, &last, end);
+  *from = MIN (MAX (*from, last), v->out[2]);
+  *end = MAX (MIN (*end, none), *from);
+}
+
+/* The most channels that the kernel takes and that all are made of. */
+static gsize
+group_of (gsize outs)
+{
+  gsize group = MIN (outs, LPT_FWINDOW_OUTS);
+
+  while (outs % group != 0)
+    group--;
+
+  return group;
+}
+
+gboolean
+lpt_float_planes_pay (const LptWindow *v,
+                      gsize            outs,
+                      gsize            channels)
+{
+  const gsize most = outs <= LPT_FWINDOW_OUTS ? MOST_PLANES : outs <= MOST_OUTS && group_of (outs) > 2 ? FEW_PLANES : 0;
+  const gint64 wide = (v->kernel[2] - 1) * v->dilation[2] + MAX (v->pad[2], v->pad_end[2]);
+
+  return channels <= most && lpt_window_size (v->kernel) > 1 && v->stride[2] == 1 && v->dilation[2] > 0 &&
+         v->out[2] >= LEAST_COLUMNS && v->out[2] * v->kernel[2] >= LEAST_PRODUCTS &&
+         wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / MAX (channels, 1));
+}
+
+gboolean
+lpt_prepare_float_planes (LptProgram      *program,
+                          LptProgramOp    *op,
+                          const LptWindow *v)
+{
+  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+  const gsize taps = (gsize) (x->dims[1] * lpt_window_size (v->kernel)),
+              rows = (gsize) (x->dims[1] * v->kernel[0] * v->kernel[1]);
+  const gint64 reach = (v->kernel[2] - 1) * v->dilation[2];
+  Planes *p = g_new0 (Planes, 1);
+  const float *w = op->in[1]->array.data;
+  gsize o, k, want, tasks;
+  double work;
+
+  p->kernel = program->kernels.fwindow;
+  p->window = *v;
+  p->planes = (gsize) x->dims[1];
+  p->outs = (gsize) y->dims[1];
+  p->lines = (gsize) (x->dims[0] * v->out[0] * v->out[1]);
+  columns_inside (v, &p->from, &p->end);
+  p->copies = p->end - p->from < v->out[2] && v->out[2] + reach < FEW_COLUMNS * v->kernel[2] &&
+              rows * (gsize) (v->out[2] + reach) * sizeof (float) <= MOST_COPIES;
+  p->side = (gsize) (reach + (p->copies ? v->out[2] : MAX (p->from, v->out[2] - p->end)));
+  p->at_columns = (4 * rows * sizeof (float *) + 63) & ~(gsize) 63;
+  work = (double) p->lines * (double) v->out[2] * (double) p->outs * (double) taps / TASK_WORK;
+  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
+  p->per_task = (p->lines + want - 1) / want;
+  tasks = (p->lines + p->per_task - 1) / p->per_task;
+  p->group = group_of (p->outs);
+  p->w = lpt_program_array (taps * p->outs, sizeof (float));
+  for (o = 0; o < p->outs && p->w != NULL; o++)
+    for (k = 0; k < taps; k++)
+      p->w[(o / p->group * taps + k) * p->group + o % p->group] = w[o * taps + k];
+  lpt_float_epilogue_init (&p->fused, op, 2, 1, p->outs);
+  lpt_program_set_form (op, &(LptOpForm) {
+    .run = planes_run, .follow = planes_follow, .clear = planes_clear, .params = p, .kernel = p->kernel->name,
+    .tasks = tasks, .workspace = p->at_columns + ((rows * p->side * sizeof (float) + 63) & ~(gsize) 63),
+    .n_in = 1, .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0],
+    .out_layout = LPT_LAYOUT_WORDS_LAST });
+
+  return TRUE;
+}
