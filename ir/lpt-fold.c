@@ -35,14 +35,15 @@ lpt_fold_value (LptValue *value)
 
 /* --- movement --- */
 
-#define COPY_STRIDED(type)                                \
-  for (gint64 i = 0; i < n; i++)                          \
-    ((type *) to)[i] = ((const type *) from)[i * step]
+/* Of a constant size, as loads and stores: files may hold constants at any address. */
+#define COPY_STRIDED(size)                                                            \
+  for (gint64 i = 0; i < n; i++)                                                      \
+    memcpy (to + i * (size), from + i * step * (size), size)
 
 /* @n elements of @size bytes, 8 at most: to[i] = from[i * step]. */
 static void
-copy_strided (gpointer      to,
-              gconstpointer from,
+copy_strided (guint8       *to,
+              const guint8 *from,
               gint64        n,
               gint64        step,
               gsize         size)
@@ -50,13 +51,13 @@ copy_strided (gpointer      to,
   if (step == 1)
     memcpy (to, from, (gsize) n * size);
   else if (size == 1)
-    COPY_STRIDED (guint8);
+    COPY_STRIDED (1);
   else if (size == 2)
-    COPY_STRIDED (guint16);
+    COPY_STRIDED (2);
   else if (size == 4)
-    COPY_STRIDED (guint32);
+    COPY_STRIDED (4);
   else
-    COPY_STRIDED (guint64);
+    COPY_STRIDED (8);
 }
 
 /* Copies elements: out[i] = in[sum of coordinate * stride], strides in elements. */
