@@ -90,7 +90,11 @@ typedef struct {
   __m512     zp;
 } Product;
 
-/* Stage 1: single on upper words, 2: float, 3: float with the zero point inside, whose limits have none. */
+/* What follows a product: a fixed-point scheme, single on upper words, float, or float with the zero point inside, whose
+ * limits have none. */
+enum { MUL_HIGH = REQUANT_SINGLE_HIGH, MUL_FLOAT, MUL_INSIDE };
+
+/* `stage`, a constant: one of these, or a scheme. */
 INLINE __m512i
 mul_words (int stage, const Product *p, __m512i a, __m512i b)
 {
@@ -99,10 +103,10 @@ mul_words (int stage, const Product *p, __m512i a, __m512i b)
                                  _mm512_sub_epi32 (b, p->zb));
   __m512 f;
 
-  if (stage == 1)
-    return requant_lanes (REQUANT_SINGLE_HIGH, &p->v, x, p->zp, p->zp);
+  if (stage < MUL_FLOAT)
+    return requant_lanes (stage, &p->v, x, p->zp, p->zp);
   f = _mm512_mul_ps (_mm512_cvtepi32_ps (x), p->v.scale);
-  if (stage == 3)
+  if (stage == MUL_INSIDE)
     f = _mm512_add_ps (f, p->zp);
   return _mm512_cvtps_epi32 (_mm512_min_ps (f, p->limits.fhigh));
 }
@@ -160,29 +164,43 @@ lpt_eltwise_mul__avx512vnni (const LptMul *p, size_t rows, size_t cols, const ui
 {
   bool byte = p->lo >= -128 && p->hi <= 255 && (p->lo >= 0 || p->hi <= 127) && p->zp >= -128 && p->zp <= 255
               && p->za >= 0 && p->za <= 255 && p->zb >= 0 && p->zb <= 255;
-  bool high = p->scheme == LPT_REQUANT_SINGLE && p->shift <= -2 && p->shift >= -31;
-  int32_t zp = p->scheme == LPT_REQUANT_FLOAT && p->zp_in_float ? 0 : p->zp;
+  bool is_float = p->scheme == LPT_REQUANT_FLOAT, single = p->scheme == LPT_REQUANT_SINGLE;
+  bool shifts = p->shift >= -31 && p->shift <= (single ? -2 : 0) && p->mult != INT32_MIN;
+  const int scheme = single ? MUL_HIGH : (int) p->scheme;
+  int32_t zp = is_float && p->zp_in_float ? 0 : p->zp;
   Product q;
 
-  if (!byte || !(high || p->scheme == LPT_REQUANT_FLOAT))
+  if (!byte || !(is_float || shifts))
     {
       mul_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
       return;
     }
-  q.v = high ? requant_vec (REQUANT_SINGLE_HIGH, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift),
-                            _mm512_setzero_ps ())
-             : requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (),
-                            _mm512_set1_ps (p->scale));
+  q.v = is_float ? requant_vec (LPT_REQUANT_FLOAT, _mm512_setzero_si512 (), _mm512_setzero_si512 (),
+                                _mm512_set1_ps (p->scale))
+                 : requant_vec (scheme, _mm512_set1_epi32 (p->mult), _mm512_set1_epi32 (p->shift),
+                                _mm512_setzero_ps ());
   q.limits = pack_limits (zp, p->lo, p->hi);
   q.xor_a = _mm512_set1_epi8 ((char) p->xor_a);
   q.xor_b = _mm512_set1_epi8 ((char) p->xor_b);
   q.za = _mm512_set1_epi32 (p->za);
   q.zb = _mm512_set1_epi32 (p->zb);
   q.zp = _mm512_set1_ps ((float) p->zp);
-  if (high)
-    mul_all (1, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
-  else if (zp == p->zp && !p->zp_in_float)
-    mul_all (2, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
-  else
-    mul_all (3, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+  switch (scheme)
+    {
+#define STAGE(S)                                                                                             \
+    case S:                                                                                                  \
+      mul_all (S, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);                                 \
+      break;
+    STAGE (MUL_HIGH)
+    STAGE (LPT_REQUANT_DOUBLE)
+    STAGE (LPT_REQUANT_TWO_STEP)
+    STAGE (LPT_REQUANT_QNNPACK)
+#undef STAGE
+    default:
+      if (p->zp_in_float)
+        mul_all (MUL_INSIDE, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      else
+        mul_all (MUL_FLOAT, &q, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
+      break;
+    }
 }
