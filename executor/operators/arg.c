@@ -9,6 +9,7 @@
  */
 
 #include <math.h>
+#include <string.h>
 
 #include "executor/operators/lpt-operators.h"
 #include "ir/scalar/lpt-loop.h"
@@ -17,6 +18,8 @@
 #define CHUNK 32768
 #define CODES_BLOCK 64
 #define REALS_BLOCK 256
+/* Elements whose places fit a byte, and a place that none of them has. */
+#define NONE 255
 
 typedef struct
 {
@@ -60,7 +63,44 @@ code_in_line (const Arg    *arg,
   return k;
 }
 
-/* @n lines side by side, from @x on. */
+/* @count elements of @n lines side by side: to @places where one is greater than @best, or as great if @last. */
+static inline void
+search_codes (const guint8 *x,
+              gsize         inner,
+              gsize         n,
+              gsize         count,
+              guint8        flip,
+              gboolean      last,
+              guint8       *best,
+              guint8       *places)
+{
+  gsize k, j;
+
+  for (k = 0; k < count; k++, x += inner)
+    for (j = 0; j < n; j++)
+      {
+        const guint8 code = x[j] ^ flip;
+        const gboolean more = last ? code >= best[j] : code > best[j];
+
+        places[j] = more ? (guint8) k : places[j];
+        best[j] = MAX (best[j], code);
+      }
+}
+
+/* Of fewer lines than a block: a loop by itself, which knows no bound. */
+static G_GNUC_NO_INLINE void
+search_some (const guint8 *x,
+             gsize         inner,
+             gsize         n,
+             gsize         count,
+             guint8        flip,
+             gboolean      last,
+             guint8       *best_places)
+{
+  search_codes (x, inner, n, count, flip, last, best_places, best_places + CODES_BLOCK);
+}
+
+/* @n lines side by side, from @x on. Places are bytes among so many elements: all is as wide as the codes. */
 static void
 codes_of_block (const Arg    *arg,
                 const guint8 *x,
@@ -68,22 +108,24 @@ codes_of_block (const Arg    *arg,
                 gint32       *places)
 {
   const guint8 flip = arg->least ? 0xff : 0;
-  guint8 best[CODES_BLOCK];
-  gsize k, j;
+  guint8 both[2 * CODES_BLOCK] = { 0 }, *best = both, *some = both + CODES_BLOCK;
+  gsize from, j;
 
-  for (j = 0; j < n; j++)
+  memset (places, 0, n * sizeof *places);
+  for (from = 0; from < arg->length; from += NONE, x += NONE * arg->inner)
     {
-      best[j] = x[j] ^ flip;
-      places[j] = 0;
-    }
-  for (k = 1; k < arg->length; k++)
-    for (x += arg->inner, j = 0; j < n; j++)
-      {
-        const guint8 code = x[j] ^ flip;
+      const gsize count = MIN (arg->length - from, NONE);
 
-        places[j] = code > best[j] || (arg->last && code == best[j]) ? (gint32) k : places[j];
-        best[j] = MAX (best[j], code);
-      }
+      memset (some, NONE, CODES_BLOCK);
+      if (n == CODES_BLOCK && arg->last)
+        search_codes (x, arg->inner, CODES_BLOCK, count, flip, TRUE, best, some);
+      else if (n == CODES_BLOCK)
+        search_codes (x, arg->inner, CODES_BLOCK, count, flip, FALSE, best, some);
+      else
+        search_some (x, arg->inner, n, count, flip, arg->last, both);
+      for (j = 0; j < n; j++)
+        places[j] = some[j] != NONE ? (gint32) (from + some[j]) : places[j];
+    }
 }
 
 /* --- real numbers --- */
