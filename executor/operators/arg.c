@@ -63,7 +63,8 @@ code_in_line (const Arg    *arg,
   return k;
 }
 
-/* @count elements of @n lines side by side: to @places where one is greater than @best, or as great if @last. */
+/* @count elements of @n lines side by side: @both are the best so far and, CODES_BLOCK behind them, their places, for
+ * those that are greater, or as great if @last. */
 static inline void
 search_codes (const guint8 *x,
               gsize         inner,
@@ -71,9 +72,9 @@ search_codes (const guint8 *x,
               gsize         count,
               guint8        flip,
               gboolean      last,
-              guint8       *best,
-              guint8       *places)
+              guint8       *both)
 {
+  guint8 *best = both, *places = both + CODES_BLOCK;
   gsize k, j;
 
   for (k = 0; k < count; k++, x += inner)
@@ -95,9 +96,9 @@ search_some (const guint8 *x,
              gsize         count,
              guint8        flip,
              gboolean      last,
-             guint8       *best_places)
+             guint8       *both)
 {
-  search_codes (x, inner, n, count, flip, last, best_places, best_places + CODES_BLOCK);
+  search_codes (x, inner, n, count, flip, last, both);
 }
 
 /* @n lines side by side, from @x on. Places are bytes among so many elements: all is as wide as the codes. */
@@ -108,7 +109,7 @@ codes_of_block (const Arg    *arg,
                 gint32       *places)
 {
   const guint8 flip = arg->least ? 0xff : 0;
-  guint8 both[2 * CODES_BLOCK] = { 0 }, *best = both, *some = both + CODES_BLOCK;
+  guint8 both[2 * CODES_BLOCK] = { 0 }, *some = both + CODES_BLOCK;
   gsize from, j;
 
   memset (places, 0, n * sizeof *places);
@@ -118,9 +119,9 @@ codes_of_block (const Arg    *arg,
 
       memset (some, NONE, CODES_BLOCK);
       if (n == CODES_BLOCK && arg->last)
-        search_codes (x, arg->inner, CODES_BLOCK, count, flip, TRUE, best, some);
+        search_codes (x, arg->inner, CODES_BLOCK, count, flip, TRUE, both);
       else if (n == CODES_BLOCK)
-        search_codes (x, arg->inner, CODES_BLOCK, count, flip, FALSE, best, some);
+        search_codes (x, arg->inner, CODES_BLOCK, count, flip, FALSE, both);
       else
         search_some (x, arg->inner, n, count, flip, arg->last, both);
       for (j = 0; j < n; j++)
