@@ -90,8 +90,8 @@ typedef struct {
   __m512     zp;
 } Product;
 
-/* What follows a product: a fixed-point scheme, single on upper words, float, or float with the zero point inside, whose
- * limits have none. */
+/* What follows a product: a fixed-point scheme, single on upper words, float, or float with the zero point inside,
+ * whose limits have none. */
 enum { MUL_HIGH = REQUANT_SINGLE_HIGH, MUL_FLOAT, MUL_INSIDE };
 
 /* `stage`, a constant: one of these, or a scheme. */
