@@ -207,8 +207,8 @@ lpt_float_planes_pay (const LptWindow *v,
   const gsize most = outs <= LPT_FWINDOW_OUTS ? MOST_PLANES : outs <= MOST_OUTS && group_of (outs) > 2 ? FEW_PLANES : 0;
   const gint64 wide = (v->kernel[2] - 1) * v->dilation[2] + MAX (v->pad[2], v->pad_end[2]);
 
-  return channels <= most && lpt_window_size (v->kernel) > 1 && v->stride[2] == 1 && v->dilation[2] > 0 &&
-         v->out[2] >= LEAST_COLUMNS && v->out[2] * v->kernel[2] >= LEAST_PRODUCTS &&
+  return outs > 0 && channels > 0 && channels <= most && lpt_window_size (v->kernel) > 1 && v->stride[2] == 1 &&
+         v->dilation[2] > 0 && v->out[2] >= LEAST_COLUMNS && v->out[2] * v->kernel[2] >= LEAST_PRODUCTS &&
          wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / MAX (channels, 1));
 }
 
