@@ -125,19 +125,49 @@ multiplier_of (const LptIntOp *op,
   return ((const Pool *) op)->multipliers[n - 1];
 }
 
+/* TensorFlow Lite's quotients by one @n. In double precision a quotient of integers below 2^53 is never rounded up to
+ * the next integer: its integer part is that of the integers' own. */
+static void
+divide_sums (const Pool   *pool,
+             double        rest,
+             gint64        n,
+             gsize         count,
+             const gint32 *in,
+             gint32        offset,
+             guint8       *codes)
+{
+  const double half = (double) (n / 2), lo = pool->y.lo, hi = pool->y.hi;
+
+  for (gsize i = 0; i < count; i++)
+    {
+      const double sum = (double) in[i] + rest, v = (sum > 0 ? sum + half : sum - half) / (double) n;
+
+      codes[i] = (guint8) ((gint32) CLAMP (v, lo, hi) + offset);
+    }
+}
+
 static void
 finish_sums (const LptIntSums *sums,
              gint64            valid,
-             gint64            n,
+             gint64            padded,
              gsize             count,
              const gint32     *in,
              guint8           *codes)
 {
+  const Pool *pool = (const Pool *) sums->op;
+  const gint64 n = MAX (pool->exclude_pad ? valid : padded, 1);
+  const gint64 rest = (pool->exclude_pad ? 0 : n - valid) * pool->x.zero - valid * sums->offset_in;
+
+  if (sums->divides)
+    {
+      divide_sums (pool, (double) rest, n, count, in, sums->offset_out, codes);
+      return;
+    }
   for (gsize i = 0; i < count; i++)
     {
-      const Window w = { .sum = in[i] - valid * sums->offset_in, .valid = valid, .padded = n };
+      const Window w = { .sum = in[i] - valid * sums->offset_in, .valid = valid, .padded = padded };
 
-      codes[i] = (guint8) (average ((const Pool *) sums->op, &w) + sums->offset_out);
+      codes[i] = (guint8) (average (pool, &w) + sums->offset_out);
     }
 }
 
