@@ -116,6 +116,8 @@ lpt_weight_only_read_given (LptWeightOnly        *u,
       lpt_quant_unref (quant);
       quant = lpt_quant_new_one (q->quant->scale[0], q->quant->zero_point[0] - 128);
       q = lpt_fit_convert (graph, LPT_OP_REQUANTIZE, q, LPT_DTYPE_I8, quant);
+      if (!lpt_weight_only_keeps (u, node, q->producer))
+        return FALSE;
     }
   bias = quant->zero_point[0] != 0 ? bias_of (quant, w) : NULL;
   if (quant->zero_point[0] != 0 && bias == NULL)
