@@ -184,6 +184,23 @@ lpt_window_range (const LptWindow *window,
     *from = *to;
 }
 
+void
+lpt_window_inside (const LptWindow *window,
+                   guint            axis,
+                   gint64          *from,
+                   gint64          *to)
+{
+  const gint64 last = window->kernel[axis] - 1, out = window->out[axis];
+  const gboolean back = window->dilation[axis] < 0;
+  gint64 first_to, last_from;
+
+  /* The first tap does not reach them too early, nor the last one too late; where taps go back the other way round. */
+  lpt_window_range (window, axis, back ? last : 0, from, &first_to);
+  lpt_window_range (window, axis, back ? 0 : last, &last_from, to);
+  *from = MIN (MAX (*from, last_from), out);
+  *to = MAX (MIN (*to, first_to), *from);
+}
+
 gboolean
 lpt_window_is_vast (const LptWindow *window)
 {

@@ -51,6 +51,8 @@ gboolean lpt_window_is_vast (const LptWindow *window);
 
 /* Output positions [from, to) along @axis whose input at kernel offset @k lies inside. */
 void     lpt_window_range (const LptWindow *window, guint axis, gint64 k, gint64 *from, gint64 *to);
+/* Those whose taps along @axis all lie inside; none: *from == *to, within the output. */
+void     lpt_window_inside (const LptWindow *window, guint axis, gint64 *from, gint64 *to);
 
 static inline gint64
 lpt_window_size (const gint64 *v)

@@ -173,20 +173,6 @@ planes_clear (gpointer params)
   lpt_float_epilogue_clear (&p->fused);
 }
 
-/* Output columns whose taps all lie inside. */
-static void
-columns_inside (const LptWindow *v,
-                gint64          *from,
-                gint64          *end)
-{
-  gint64 none, last;
-
-  lpt_window_range (v, 2, 0, from, &none);
-  lpt_window_range (v, 2, v->kernel[2] - 1, &last, end);
-  *from = MIN (MAX (*from, last), v->out[2]);
-  *end = MAX (MIN (*end, none), *from);
-}
-
 /* The most channels that the kernel takes and that all are made of. */
 static gsize
 group_of (gsize outs)
@@ -209,7 +195,7 @@ lpt_float_planes_pay (const LptWindow *v,
 
   return outs > 0 && channels > 0 && channels <= most && lpt_window_size (v->kernel) > 1 && v->stride[2] == 1 &&
          v->dilation[2] > 0 && v->out[2] >= LEAST_COLUMNS && v->out[2] * v->kernel[2] >= LEAST_PRODUCTS &&
-         wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / MAX (channels, 1));
+         wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / channels);
 }
 
 gboolean
@@ -231,7 +217,7 @@ lpt_prepare_float_planes (LptProgram      *program,
   p->planes = (gsize) x->dims[1];
   p->outs = (gsize) y->dims[1];
   p->lines = (gsize) (x->dims[0] * v->out[0] * v->out[1]);
-  columns_inside (v, &p->from, &p->end);
+  lpt_window_inside (v, 2, &p->from, &p->end);
   p->copies = p->end - p->from < v->out[2] && v->out[2] + reach < FEW_COLUMNS * v->kernel[2] &&
               rows * (gsize) (v->out[2] + reach) * sizeof (float) <= MOST_COPIES;
   p->side = (gsize) (reach + (p->copies ? v->out[2] : MAX (p->from, v->out[2] - p->end)));

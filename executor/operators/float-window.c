@@ -286,7 +286,6 @@ add_window (WindowForm      *form,
 {
   const LptShape *x = &op->in[0]->array.shape;
   Window *p = &form->parts[i];
-  gint64 first_end, last_from;
   gsize want;
   double work;
 
@@ -299,12 +298,7 @@ add_window (WindowForm      *form,
   p->lines = p->images * (gsize) (v->out[0] * v->out[1]);
   p->fused = &form->fused;
   p->first = i > 0 ? p[-1].first + n_tasks (p - 1) : 0;
-  /* Inside are those that the first tap does not reach too early, nor the last one too late; where taps go back the
-   * other way round. */
-  lpt_window_range (v, 2, v->dilation[2] < 0 ? v->kernel[2] - 1 : 0, &p->from, &first_end);
-  lpt_window_range (v, 2, v->dilation[2] < 0 ? 0 : v->kernel[2] - 1, &last_from, &p->end);
-  p->from = MIN (MAX (p->from, last_from), v->out[2]);
-  p->end = MAX (MIN (p->end, first_end), p->from);
+  lpt_window_inside (v, 2, &p->from, &p->end);
   work = (double) p->lines * (double) v->out[2] * (double) p->channels * (double) p->taps / TASK_WORK;
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   p->per_task = (p->lines + want - 1) / want;
