@@ -17,8 +17,6 @@
  */
 
 #include "eval/lpt-evaluate-node.h"
-#include "ir/lpt-fold.h"
-#include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-layer.h"
 
 static gboolean
@@ -45,8 +43,6 @@ rewrite (LptRewriter *rw,
   g_autoptr (GError) error = NULL;
   LptTensor *folded;
   LptValue *constant;
-  GError *problem = NULL;
-  LptShape was;
 
   if (!is_foldable (rw, node))
     return FALSE;
@@ -58,11 +54,7 @@ rewrite (LptRewriter *rw,
     return lpt_rewriter_decline (rw, node, "%s", error != NULL ? error->message : "cannot be evaluated");
   constant = lpt_rewriter_const (rw, node->name, folded);
   lpt_value_set_quant (constant, node->out[0].quant);
-  was = node->out[0].shape;
-  lpt_node_take_name (constant->producer, node, "/replaced");
-  lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
-  if (!lpt_fold_settle (constant, &was, &problem))
-    lpt_rewriter_fail (rw, problem);
+  lpt_layer_replace_folded (rw, node, constant);
 
   return TRUE;
 }

@@ -25,7 +25,6 @@
 #include "eval/lpt-evaluate-node.h"
 #include "ir/lpt-fold.h"
 #include "ir/lpt-quantize-details.h"
-#include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-grid.h"
 #include "passes/support/lpt-layer.h"
 
@@ -179,8 +178,6 @@ rewrite (LptRewriter *rw,
   g_autoptr (GPtrArray) in = NULL;
   LptTensor *folded;
   LptValue *constant;
-  GError *problem = NULL;
-  LptShape was;
 
   if (!is_foldable (node) || !is_wanted (node))
     return FALSE;
@@ -193,11 +190,7 @@ rewrite (LptRewriter *rw,
   if (!lpt_node_evaluate (node, (LptTensor *const *) in->pdata, &folded, NULL))
     return FALSE;      /* constant-folding says why */
   constant = lpt_rewriter_const (rw, node->name, folded);
-  was = node->out[0].shape;
-  lpt_node_take_name (constant->producer, node, "/replaced");
-  lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
-  if (!lpt_fold_settle (constant, &was, &problem))
-    lpt_rewriter_fail (rw, problem);
+  lpt_layer_replace_folded (rw, node, constant);
 
   return TRUE;
 }

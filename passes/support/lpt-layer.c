@@ -473,6 +473,20 @@ lpt_layer_binary (LptOp      op,
   return wide != NULL ? lpt_layer_narrow (wide, real) : NULL;
 }
 
+void
+lpt_layer_replace_folded (LptRewriter *rw,
+                          LptNode     *node,
+                          LptValue    *constant)
+{
+  const LptShape was = node->out[0].shape;
+  GError *problem = NULL;
+
+  lpt_node_take_name (constant->producer, node, "/replaced");
+  lpt_rewriter_replace (rw, &node->out[0], constant, NULL);
+  if (!lpt_fold_settle (constant, &was, &problem))
+    lpt_rewriter_fail (rw, problem);
+}
+
 LptTensor *
 lpt_layer_fold_chain (const LptDequant *dq)
 {

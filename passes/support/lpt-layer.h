@@ -70,6 +70,8 @@ gboolean  lpt_layer_holds      (LptTensor *tensor, LptDType dtype);
 LptTensor *lpt_layer_narrow    (LptTensor *tensor, LptDType dtype);
 /* lpt_fold_binary() as @real where that holds the result, else as f32: nothing is rounded to f16. */
 LptTensor *lpt_layer_binary    (LptOp op, LptTensor *a, LptTensor *b, LptDType real);
+/* @constant, made of @node, takes its name and its place; what reads it is inferred again where its shape says more. */
+void       lpt_layer_replace_folded (LptRewriter *rw, LptNode *node, LptValue *constant);
 /* The chain over constant data as a tensor; NULL when the data is not constant (transfer full). */
 LptTensor *lpt_layer_fold_chain (const LptDequant *dq);
 /* Chain with constants that follow a movement of the data; NULL members when there is no such constant. */
