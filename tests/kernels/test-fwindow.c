@@ -39,6 +39,19 @@ expected_pool (Form form, const LptFwindowTile *t, double divisor, size_t p, siz
   return form == MAX ? max : divisor > 0 ? (float) (sum / divisor) : 0;
 }
 
+/* Result of @sum at pixel @p, channel @c. */
+static float
+ended (const LptFgemmEnd *end, float sum, size_t p, size_t c)
+{
+  if (end->factor)
+    sum *= end->factor[c];
+  if (end->bias)
+    sum += end->bias[c];
+  if (end->residual)
+    sum += end->residual[p * end->ldr + c];
+  return end->clamps ? (sum < end->lo ? end->lo : end->hi < sum ? end->hi : sum) : sum;
+}
+
 static float
 expected_conv (const LptFwindowLine *t, const LptFgemmEnd *end, size_t p, size_t c)
 {
@@ -52,13 +65,7 @@ expected_conv (const LptFwindowLine *t, const LptFgemmEnd *end, size_t p, size_t
         if (at >= 0 && at < (ptrdiff_t) t->width)
           sum = fmaf (t->x[row][(size_t) at * t->step + c], t->w[row][tap * t->ldw + c], sum);
       }
-  if (end->factor)
-    sum *= end->factor[c];
-  if (end->bias)
-    sum += end->bias[c];
-  if (end->residual)
-    sum += end->residual[p * end->ldr + c];
-  return end->clamps ? (sum < end->lo ? end->lo : end->hi < sum ? end->hi : sum) : sum;
+  return ended (end, sum, p, c);
 }
 
 /* Element (@p, @c) of @y, which has @channels in a row: @want, or untouched behind the row. */
@@ -102,6 +109,29 @@ check_pool (const LptFwindowKernel *kernel, Form form, size_t n, size_t channels
   return ok;
 }
 
+/* Data and weights of as many lines as a window has, of @size and @size_w numbers. */
+static void
+lines_new (float *x[3], float *w[3], size_t size, size_t size_w, unsigned forms)
+{
+  for (size_t row = 0; row < 3; row++)
+    {
+      x[row] = (float *) exact_bytes (size * sizeof (float));
+      w[row] = (float *) exact_bytes (size_w * sizeof (float));
+      fill (x[row], size, forms % 7 == 3);
+      fill (w[row], size_w, forms % 7 == 5);
+    }
+}
+
+static void
+lines_free (float *x[3], float *w[3])
+{
+  for (size_t row = 0; row < 3; row++)
+    {
+      bytes_free (x[row]);
+      bytes_free (w[row]);
+    }
+}
+
 /* A line whose windows begin before it and end behind it, or lie outside. */
 static bool
 check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t taps, unsigned forms)
@@ -123,23 +153,13 @@ check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t ta
   t.first = random_range (-8, 4) + (dilation < 0 ? (ptrdiff_t) taps : 0);
   fill (bias, channels, false);
   fill (residual, n * channels, false);
-  for (size_t row = 0; row < 3; row++)
-    {
-      x[row] = (float *) exact_bytes (size * sizeof (float));
-      w[row] = (float *) exact_bytes (size_w * sizeof (float));
-      fill (x[row], size, forms % 7 == 3);
-      fill (w[row], size_w, forms % 7 == 5);
-    }
+  lines_new (x, w, size, size_w, forms);
   kernel->dwconv (&t, &end);
   for (size_t p = 0; p < n && ok; p++)
     for (size_t c = 0; c < ldy && ok; c++)
       ok = holds (&y, ldy, channels, p, c, c < channels ? expected_conv (&t, &end, p, c) : 0);
   ok = ok && buffer_guards_hold (&y);
-  for (size_t row = 0; row < 3; row++)
-    {
-      bytes_free (x[row]);
-      bytes_free (w[row]);
-    }
+  lines_free (x, w);
   bytes_free (bias);
   bytes_free (residual);
   buffer_free (&y);
@@ -154,13 +174,7 @@ expected_planes (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t p, si
   for (size_t row = 0; row < t->rows; row++)
     for (size_t tap = 0; tap < t->taps; tap++)
       sum = fmaf (t->x[row][p + tap * t->dilation], t->w[row][tap * t->outs + o], sum);
-  if (end->factor)
-    sum *= end->factor[o];
-  if (end->bias)
-    sum += end->bias[o];
-  if (end->residual)
-    sum += end->residual[p * end->ldr + o];
-  return end->clamps ? (sum < end->lo ? end->lo : end->hi < sum ? end->hi : sum) : sum;
+  return ended (end, sum, p, o);
 }
 
 /* A residual that the result takes the place of, too. */
@@ -180,13 +194,7 @@ check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps
 
   fill (bias, outs, false);
   fill (residual, n * ldy, false);
-  for (size_t row = 0; row < 3; row++)
-    {
-      x[row] = (float *) exact_bytes (size * sizeof (float));
-      w[row] = (float *) exact_bytes (taps * outs * sizeof (float));
-      fill (x[row], size, forms % 7 == 3);
-      fill (w[row], taps * outs, forms % 7 == 5);
-    }
+  lines_new (x, w, size, taps * outs, forms);
   if (in_place)
     {
       for (size_t p = 0; p < n; p++)
@@ -199,11 +207,7 @@ check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps
     for (size_t o = 0; o < ldy && ok; o++)
       ok = holds (&y, ldy, outs, p, o, o < outs ? expected_planes (&t, &end, p, o) : 0);
   ok = ok && buffer_guards_hold (&y);
-  for (size_t row = 0; row < 3; row++)
-    {
-      bytes_free (x[row]);
-      bytes_free (w[row]);
-    }
+  lines_free (x, w);
   bytes_free (bias);
   bytes_free (residual);
   buffer_free (&y);
