@@ -99,7 +99,6 @@ cumulate_block (const Cumulate *p,
   for (k = 0; k < p->length; k++)
     {
       const gsize at = (p->reverse ? p->length - 1 - k : k) * p->inner;
-
       float row[COLUMNS];
 
       for (c = 0; c < n && p->exclusive; c++)

@@ -33,8 +33,9 @@ typedef struct
   double  *offset;          /* fractional */
   gint32   qmin, qmax;
   gboolean away;            /* a Quantize of the graph's mode rounds ties away from 0, not to even */
-  double   read;            /* > 0: with several steps, one with which the codes (of the first channel) are read, and its zero point; an
-                               op that multiplies per channel anyway may write codes of that quantization */
+  double   read;            /* > 0: with several steps, one with which the codes (of the first channel) are read,
+                               and its zero point; an op that multiplies per channel anyway may write codes of that
+                               quantization */
   gint32   read_zero;
 } LptCodes;
 

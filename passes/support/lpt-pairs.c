@@ -131,7 +131,8 @@ chain_quant (const LptDequant *dq)
   gint axis[2] = { LPT_QUANT_PER_TENSOR, LPT_QUANT_PER_TENSOR };
   gint64 i;
 
-  if (!has_numbers (scale, n) || !has_numbers (zero, n) || !find_axis (scale, shape, &axis[0]) || (zero != NULL && !find_axis (zero, shape, &axis[1])) ||
+  if (!has_numbers (scale, n) || !has_numbers (zero, n) || !find_axis (scale, shape, &axis[0]) ||
+      (zero != NULL && !find_axis (zero, shape, &axis[1])) ||
       (axis[0] >= 0 && axis[1] >= 0 && axis[0] != axis[1]))
     return NULL;
   scales = numbers (scale, 1, (guint) n);
