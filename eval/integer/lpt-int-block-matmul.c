@@ -3,12 +3,12 @@
  *     y = sum over blocks of t (sa sb),   t = sum over the block of p (qb - mid) - (zb - mid) sum over the block of p,
  *                                         p = qa - za
  *
- * a [.., K] are codes with scales sa [.., blocks], or [.., 1] for the row: i8, and za is 0, or u8 with za of u8
+ * a [.., K] are codes with scales sa [.., blocks], or [.., 1] for the row: i8 or i16, and za is 0, or u8 with za of u8
  * likewise; b [N, K] with scales sb [N, blocks], or [N, n] for fewer but longer blocks; zb likewise, any real numbers,
  * or absent: 0 for signed codes, mid for unsigned ones. mid is the middle of unsigned codes, 8 or 128.
- * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, t and the product of the scales
- * rounded, the chain one fused multiply-add for each block, so that every kernel and number of threads gives the same
- * bits.
+ * Sums of codes are exact in 32 bits; what follows is f32 in the order of the blocks, the sums, t and the product of the
+ * scales rounded, the chain one fused multiply-add for each block, so that every kernel and number of threads gives the
+ * same bits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-/* Sums of a block are exact in int32 and as float (up to 2^24), their corrections in 16 bits. */
+/* Sums of a block are exact in int32, those of 8-bit data as float, too (up to 2^24), their corrections in 16 bits. */
 #define MAX_BLOCK LPT_BLOCK_MATMUL_MAX_BLOCK
 
 enum { A, B, SCALE_A, SCALE_B, ZERO_B, BIAS, ZERO_A };
@@ -96,7 +96,8 @@ lpt_int_block_matmul_new (LptNode              *node,
   op = &mm->op;
   op->run = block_matmul_run;
   mm->block = LPT_ATTRS (node, LptBlockMatMulAttrs)->block;
-  if (a->dtype != (za != NULL ? LPT_DTYPE_U8 : LPT_DTYPE_I8) || (za != NULL && za->dtype != LPT_DTYPE_U8) ||
+  if ((za != NULL ? a->dtype != LPT_DTYPE_U8 || za->dtype != LPT_DTYPE_U8
+                  : a->dtype != LPT_DTYPE_I8 && a->dtype != LPT_DTYPE_I16) ||
       b == NULL || b->quant == NULL || lpt_dtype_bits (b->dtype) > 8 ||
       !lpt_dtype_is_integer (b->dtype) || !is_f32 (node, BIAS) || !is_f32 (node, SCALE_A) || !is_f32 (node, SCALE_B) ||
       !is_f32 (node, ZERO_B) || mm->block < 1 || mm->block > MAX_BLOCK)

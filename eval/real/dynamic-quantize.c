@@ -12,7 +12,8 @@
  * DynamicQuantize, in single precision (asymmetric: as ONNX's DynamicQuantizeLinear, symmetric: as MatMulNBits
  * quantizes its rows):
  *
- *   symmetric    r = max |x|;  s = r / 127;  q = round-even (x (127 / r));  a row of zeros has s = 1
+ *   symmetric    r = max |x|;  s = r / 127;  q = round-even (x (127 / r));  a row of zeros has s = 1; of 16 bits
+ *                32767 in place of 127
  *   asymmetric   lo, hi as above, s = (hi - lo) / 255, 1 if that is 0;  z = round-even (-lo / s) within 0 .. 255;
  *                q = round-even (x / s) + z within 0 .. 255
  *
@@ -136,17 +137,30 @@ code_of (float x, float lo, float hi)
   return x >= hi ? hi : x > lo ? rintf (x) : lo;
 }
 
+/* Codes up to @most. */
 static void
-quantize_symmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+quantize_around_zero (float most, gint64 n, const float *x, float *codes, float *scale, float *zero)
 {
   float range = 0;
   for (gint64 i = 0; i < n; i++)
     range = fabsf (x[i]) > range ? fabsf (x[i]) : range;
-  const float inverse = range > 0 ? 127.0f / range : 0.0f;
-  *scale = range > 0 ? range / 127.0f : 1.0f;
+  const float inverse = range > 0 ? most / range : 0.0f;
+  *scale = range > 0 ? range / most : 1.0f;
   *zero = 0;
   for (gint64 i = 0; i < n; i++)
-    codes[i] = code_of (x[i] * inverse, -127.0f, 127.0f);
+    codes[i] = code_of (x[i] * inverse, -most, most);
+}
+
+static void
+quantize_symmetric (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  quantize_around_zero (127.0f, n, x, codes, scale, zero);
+}
+
+static void
+quantize_symmetric16 (gint64 n, const float *x, float *codes, float *scale, float *zero)
+{
+  quantize_around_zero (32767.0f, n, x, codes, scale, zero);
 }
 
 /* The step of the interval of @x, and in *@lo where it begins. */
@@ -226,7 +240,7 @@ static void (*find_rule (LptNode *node)) (gint64, const float *, float *, float 
   if (attrs->litert)
     return attrs->symmetric ? quantize_litert_symmetric : quantize_litert_asymmetric;
   if (attrs->symmetric)
-    return quantize_symmetric;
+    return attrs->bits == 16 ? quantize_symmetric16 : quantize_symmetric;
   return attrs->axis == 0 && attrs->block == 0 ? quantize_all : quantize_row;
 }
 

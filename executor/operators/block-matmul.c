@@ -6,6 +6,8 @@
  * as they are: reading them is all the time that a step of decoding takes. A block's sums are int32; they join the
  * results as eval/integer has it.
  *
+ * Data of 16 bits is twice as many rows of bytes: q = 256 h + l, so that sum q w = 256 sum h w + sum l w.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
@@ -31,6 +33,7 @@ typedef struct
   gsize    rows, panels, row_tasks, col_tasks;   /* of a task; tasks */
   gboolean nibbles, zeros;
   gboolean lifted;           /* data with zero points */
+  gboolean wide;             /* data of 16 bits */
   gsize    row_scales;       /* of a row of the data: blocks, or 1 */
   gboolean by_rows;          /* a few rows and nibbles: in panels of LPT_NIBBLE_COLUMNS */
   const guint8 *packed;
@@ -102,6 +105,63 @@ read_lifts (const BlockMatMul *p,
     lifts[i] = zero[i];
 }
 
+/* --- data of 16 bits --- */
+
+/* Lines of bytes that a row of data is. */
+static gsize
+lines_of (const BlockMatMul *p)
+{
+  return p->wide ? 2 : 1;
+}
+
+static gsize
+lines_size (const BlockMatMul *p)
+{
+  return p->wide ? round_up (p->rows * lines_of (p) * p->k) : 0;
+}
+
+/* High bytes in u8 form, and low ones. */
+static void
+split_words (gsize                  n,
+             const gint16 *restrict words,
+             guint8       *restrict high,
+             guint8       *restrict low)
+{
+  gsize i;
+
+  for (i = 0; i < n; i++)
+    {
+      high[i] = (guint8) ((words[i] >> 8) + 128);
+      low[i] = (guint8) (words[i] & 255);
+    }
+}
+
+/* The rows of a task: two lines each, in its workspace. */
+static void
+read_words (const BlockMatMul *p,
+            const LptOpData   *data,
+            gsize              row,
+            gsize              end)
+{
+  const gint16 *words = (const gint16 *) (gconstpointer) data->in[0] + row * p->k;
+  guint8 *lines = data->workspace;
+
+  for (; row < end; row++, words += p->k, lines += 2 * p->k)
+    split_words (p->k, words, lines, lines + p->k);
+}
+
+/* The sums of the codes of rows from those of their lines, in u8 form. */
+static void
+join_row_sums (gsize   rows,
+               gsize   k,
+               gint32 *sums)
+{
+  gsize r;
+
+  for (r = 0; r < rows; r++)
+    sums[r] = 256 * (sums[2 * r] - 128 * (gint32) k) + sums[2 * r + 1] + 128 * (gint32) k;
+}
+
 static void
 unpack (const BlockMatMul *p,
         const Block       *b,
@@ -122,7 +182,8 @@ panel_rows (const BlockMatMul *p,
             const guint8      *unpacked,
             float             *y)
 {
-  const gsize nr = panel_width (p, column);
+  const gsize nr = panel_width (p, column), lines = rows * lines_of (p);
+  const guint8 *codes = p->wide ? data->workspace + row % p->rows * 2 * p->k : data->in[0] + row * p->k;
   const Block b = block_of (p, nr);
   const guint8 *block = panel_at (p, column), *a[LPT_GEMM_MR_MAX];
   guint8 *room = data->workspace + lifts_size (p);
@@ -135,14 +196,14 @@ panel_rows (const BlockMatMul *p,
   for (i = 0; i < p->blocks; i++, block += b.size)
     {
       const gsize k = MIN (p->block, p->k - i * p->block), at = p->row_scales == 1 ? 0 : i;
-      LptGemmTile t = { .mr = rows, .nr = nr, .taps = 1, .k = k, .a = a, .panel = block };
+      LptGemmTile t = { .mr = lines, .nr = nr, .taps = 1, .k = k, .a = a, .panel = block };
       LptDynamicBlock d = { rows, nr, acc, y, LPT_GEMM_NR_MAX, i == 0, (const gint16 *) (gconstpointer) (block + b.sums),
                             (const float *) (gconstpointer) (block + b.scales), p->zeros ? (const float *) (gconstpointer) (block + b.zeros) : NULL,
                             scales + at, p->row_scales,
-                            p->lifted ? lifts + at : NULL, sums };
+                            p->lifted ? lifts + at : NULL, sums, p->wide };
 
-      for (r = 0; r < rows; r++)
-        a[r] = data->in[0] + (row + r) * p->k + i * p->block;
+      for (r = 0; r < lines; r++)
+        a[r] = codes + r * p->k + i * p->block;
       if (unpacked != NULL)
         t.panel = unpacked + i * round_up (b.bytes);
       else if (p->nibbles)
@@ -153,7 +214,9 @@ panel_rows (const BlockMatMul *p,
       p->gemm->micro (&t, acc);
       if (p->zeros)
         {
-          p->gemm->row_sums (rows, 1, k, a, LPT_GEMM_MR_MAX, sums);
+          p->gemm->row_sums (lines, 1, k, a, LPT_GEMM_MR_MAX, sums);
+          if (p->wide)
+            join_row_sums (rows, k, sums);
           for (r = 0; r < rows; r++)
             sums[r] -= (p->lifted ? (gint32) lifts[r * p->row_scales + at] : 128) * (gint32) k;
         }
@@ -168,7 +231,7 @@ panel_run (const BlockMatMul *p,
            gsize              row,
            gsize              end)
 {
-  const gsize nr = panel_width (p, column), most = p->gemm->mr[nr / 16 - 1], n = MIN (nr, p->n - column);
+  const gsize nr = panel_width (p, column), most = p->gemm->mr[nr / 16 - 1] / lines_of (p), n = MIN (nr, p->n - column);
   const Block b = block_of (p, nr);
   _Alignas (64) float y[LPT_GEMM_MR_MAX * LPT_GEMM_NR_MAX];
   guint8 *unpacked = NULL;
@@ -255,6 +318,8 @@ block_matmul_run (const LptProgramOp *op,
 
       if (p->lifted)
         read_lifts (p, data, row, end_row);
+      if (p->wide)
+        read_words (p, data, row, end_row);
       for (i = row; i < end_row && p->by_rows; i++)
         run_row (p, data, i, from, to);
       for (column = from; column < to && !p->by_rows; column += p->width)
@@ -273,7 +338,7 @@ block_matmul_access (const LptProgramOp *op,
   const gsize to = MIN (from + p->panels * p->width, p->n);
 
   if (k == 0)
-    return lpt_span (row * p->k, end * p->k, 1);
+    return lpt_span (row * p->k, end * p->k, lines_of (p));
   if (k == 1 || (k == 2 && p->lifted))
     return lpt_span (row * p->row_scales, end * p->row_scales, k == 1 ? sizeof (float) : 1);
 
@@ -416,7 +481,7 @@ workspace_of (const BlockMatMul *p)
   if (p->by_rows)
     return row_size (p);
   if (!p->nibbles)
-    return lifts_size (p);
+    return lifts_size (p) + lines_size (p);
 
   return lifts_size (p) +
          (p->rows > p->gemm->mr[p->width / 16 - 1] ? p->blocks : 1) * round_up (block_of (p, p->width).bytes);
@@ -429,11 +494,12 @@ lpt_prepare_block_matmul (LptProgram   *program,
   const LptArray *a = &op->in[A]->array, *w = &op->in[B]->array;
   const gboolean zeros = op->n_in > ZERO_B && op->in[ZERO_B] != NULL;
   LptProgramValue *lift = op->n_in > ZERO_A ? op->in[ZERO_A] : NULL;
+  const gboolean wide = a->dtype == LPT_DTYPE_I16 && lift == NULL && lpt_dtype_bits (w->declared) == 8;
   LptOpForm form;
   BlockMatMul *p;
 
-  if (!lpt_program_is_codes (op->in[A]) || op->in[A]->kind == LPT_STORAGE_CONST ||
-      a->dtype != (lift != NULL ? LPT_DTYPE_U8 : LPT_DTYPE_I8) || (lift != NULL && lift->array.dtype != LPT_DTYPE_U8) ||
+  if ((!wide && (!lpt_program_is_codes (op->in[A]) || a->dtype != (lift != NULL ? LPT_DTYPE_U8 : LPT_DTYPE_I8))) ||
+      op->in[A]->kind == LPT_STORAGE_CONST || (lift != NULL && lift->array.dtype != LPT_DTYPE_U8) ||
       !is_constant (op, B) || !is_constant (op, BIAS) || !is_constant (op, SCALE_B) || !is_constant (op, ZERO_B) ||
       lpt_array_count (a) == 0 || lpt_array_count (w) == 0 || !lpt_program_is_real (op->in[SCALE_A]) ||
       !lpt_program_is_real (op->out[0]))
@@ -448,6 +514,7 @@ lpt_prepare_block_matmul (LptProgram   *program,
   p->blocks = (p->k + p->block - 1) / p->block;
   p->nibbles = lpt_dtype_bits (w->declared) == 4;
   p->lifted = lift != NULL;
+  p->wide = wide;
   p->row_scales = (gsize) op->in[SCALE_A]->array.shape.dims[op->in[SCALE_A]->array.shape.rank - 1];
   p->by_rows = p->nibbles && !p->lifted && p->row_scales == p->blocks && p->m <= FEW_ROWS && p->block % 8 == 0;
   if (p->by_rows)
@@ -461,8 +528,8 @@ lpt_prepare_block_matmul (LptProgram   *program,
                        .kernel = p->by_rows ? p->dynamic->name : p->gemm->name, .tasks = p->row_tasks * p->col_tasks,
                        .workspace = workspace_of (p),
                        .n_in = p->lifted ? 3 : 2,
-                       .in = LPT_OPERANDS ({ op->in[A], LPT_LAYOUT_CODES }, { op->in[SCALE_A], LPT_LAYOUT_TYPED },
-                                           { lift, LPT_LAYOUT_TYPED }),
+                       .in = LPT_OPERANDS ({ op->in[A], wide ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES },
+                                           { op->in[SCALE_A], LPT_LAYOUT_TYPED }, { lift, LPT_LAYOUT_TYPED }),
                        .out = op->out[0], .out_layout = LPT_LAYOUT_TYPED };
   lpt_program_set_form (op, &form);
 

@@ -116,12 +116,15 @@ lpt_infer_dynamic_quantize (LptNode *node,
                             GError **error)
 {
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
-  const LptDType dtype = attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
+  const LptDType dtype = attrs->bits == 16 ? LPT_DTYPE_I16 : attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8;
   LptShape shape = lpt_infer_shape_in (node, 0), rows = shape;
   gint axis = 0;
 
   if (!lpt_infer_want_real (node, 0, error))
     return FALSE;
+  if (attrs->bits != 8 && (attrs->bits != 16 || !attrs->symmetric || attrs->litert))
+    return lpt_infer_fail (error, "codes of %" G_GINT64_FORMAT " bits: there are 8, and 16 of symmetric intervals",
+                           (gint64) attrs->bits);
   if (shape.rank != LPT_DYNAMIC && attrs->axis != 0 && !lpt_infer_axis (attrs->axis, shape.rank, &axis, error))
     return FALSE;
   if (attrs->axis == 0 || (shape.rank != LPT_DYNAMIC && axis == 0))

@@ -253,7 +253,7 @@ lpt_weight_only_window (LptWeightOnly *u,
     }
   else
     {
-      data = lpt_weight_only_codes (u, x, 0, asymmetric);
+      data = lpt_weight_only_codes (u, x, 0, asymmetric ? LPT_DTYPE_U8 : LPT_DTYPE_I8);
       if (!lpt_rewriter_config (u->rw)->dynamic && (rest = rest_of (u, node, x, data)) == NULL)
         return;
     }

@@ -5,15 +5,17 @@
  * The weights' codes stay as they are stored, but those of 2 bits get 4, and f4e2m1 gets 8 (weight-codes.c). The data
  * is quantized when it is there, in blocks of its rows: those of the weights' scales, parts of those longer than 256,
  * or 128 where a row of weights has one. Around 0, as MatMulNBits with accuracy_level 4 defines it; but beside weights
- * of 8 bits with one scale a row from the least number to the largest one, with a zero point: there the data's
- * rounding counts as much as the weights', and behind ReLU, Softmax or GELU half of the codes would be left over.
- * Where the target takes signed data alone it is around 0 there, too. Several products that read the same data share
- * its codes. Rounds: the data, to 8 bits of each block. Weights whose scales change inside blocks of 16 stay real, and
- * what the file asks to be (MatMulNBits with accuracy_level 1 to 3), and sums that are only compared, as forests of
- * trees are spelled: a rounding there decides otherwise. With the configuration's `dynamic` real constant
- * weights are rounded to 8 bits, too. Data that are codes already are taken as they are: weight-only-given.c; data that
- * is rounded at run time by its codes: rounded-products.c; data that is spelled out as codes and scales:
- * weight-only-spelled.c. Convolutions: weight-only-window.c. Bodies as the graph around them.
+ * of 8 bits with one scale a row its rounding counts as much as theirs, or more where results are read again and
+ * again (a recurrent world model lost 20 dB). There the data has 16 bits where that costs little: one row, or
+ * few products. Else it has 8 from the least number to the largest one, with a zero point: behind ReLU, Softmax or
+ * GELU half of the codes would be left over. Where the target takes signed 8-bit data alone it is around 0 there,
+ * too. Several products that read the same data share its codes. Rounds: the data, to 8 or 16 bits of each block.
+ * Weights whose scales change inside blocks of 16 stay real, and what the file asks to be (MatMulNBits with
+ * accuracy_level 1 to 3), and sums that are only compared, as forests of trees are spelled: a rounding there decides
+ * otherwise. With the configuration's `dynamic` all data has 8 bits, and real constant weights are rounded to them, too.
+ * Data that are codes already are taken as they are: weight-only-given.c; data that is rounded at run time by its
+ * codes: rounded-products.c; data that is spelled out as codes and scales: weight-only-spelled.c. Convolutions:
+ * weight-only-window.c. Bodies as the graph around them.
  *
  * Golden tests: tests/golden/weight-only/
  *
@@ -31,6 +33,10 @@
 #define DEFAULT_BLOCK 128
 #define LEAST_BLOCK 16
 
+/* Multiplications of a layer up to which its data has 16 bits, twice as many rows of bytes: networks of such layers took
+ * 1.3 times as long, those of larger ones up to 1.9 times. One row takes no longer than reading the weights. */
+#define WIDE_WORK (1 << 20)
+
 /* Of BlockMatMul. */
 #define N_INPUTS 7
 
@@ -38,9 +44,9 @@ LptNode *
 lpt_weight_only_codes (LptWeightOnly *u,
                        LptValue      *x,
                        gint64         block,
-                       gboolean       asymmetric)
+                       LptDType       dtype)
 {
-  g_autofree char *key = g_strdup_printf ("%p %" G_GINT64_FORMAT " %d", (gpointer) x, block, asymmetric);
+  g_autofree char *key = g_strdup_printf ("%p %" G_GINT64_FORMAT " %d", (gpointer) x, block, dtype);
   LptNode *node = g_hash_table_lookup (u->codes, key);
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
   g_autofree char *name = NULL;
@@ -51,7 +57,8 @@ lpt_weight_only_codes (LptWeightOnly *u,
   name = g_strconcat (x->producer->name, "/codes", NULL);
   node = lpt_graph_add (lpt_rewriter_graph (u->rw), LPT_OP_DYNAMIC_QUANTIZE, 0, name, 1, &x);
   attrs = LPT_ATTRS (node, LptDynamicQuantizeAttrs);
-  attrs->symmetric = !asymmetric;
+  attrs->symmetric = dtype != LPT_DTYPE_U8;
+  attrs->bits = lpt_dtype_bits (dtype);
   if (block > 0)
     {
       attrs->axis = -1;
@@ -217,29 +224,46 @@ emit_product (LptWeightOnly    *u,
   return lpt_rewriter_infer (u->rw, y);
 }
 
-/* The same of the data @x, whose codes and scales it adds to @in: with zero points unless not @asymmetric, or a
- * restriction speaks against them. */
+/* The same of the data @x, whose codes and scales it adds to @in: of the first of @types, which end with i8, that no
+ * restriction speaks against. */
 static LptNode *
-quantized_product (LptWeightOnly  *u,
-                   LptNode        *node,
-                   LptValue       *x,
-                   gboolean        asymmetric,
-                   LptValue      **in,
-                   gint64          block)
+quantized_product (LptWeightOnly   *u,
+                   LptNode         *node,
+                   LptValue        *x,
+                   const LptDType  *types,
+                   LptValue       **in,
+                   gint64           block)
 {
-  LptNode *codes = lpt_weight_only_codes (u, x, block, asymmetric), *y, *signed_one;
+  LptNode *codes = lpt_weight_only_codes (u, x, block, *types), *y, *other;
   g_autofree char *breach = NULL;
 
   in[0] = &codes->out[0];
   in[2] = &codes->out[1];
-  in[6] = asymmetric ? &codes->out[2] : NULL;
+  in[6] = *types == LPT_DTYPE_U8 ? &codes->out[2] : NULL;
   y = emit_product (u, node, in, block);
-  if (!asymmetric || (breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), y)) == NULL)
+  if (*types == LPT_DTYPE_I8 || (breach = lpt_config_node_breach (lpt_rewriter_config (u->rw), y)) == NULL)
     return y;
-  signed_one = quantized_product (u, node, x, FALSE, in, block);
+  other = quantized_product (u, node, x, types + 1, in, block);
   drop (u, y);
 
-  return signed_one;
+  return other;
+}
+
+/* Types of the data @x before the weights @w, best first. */
+static const LptDType *
+types_of (const LptWeightOnly  *u,
+          const LptValue       *x,
+          const LptWeightCodes *w)
+{
+  static const LptDType types[] = { LPT_DTYPE_I16, LPT_DTYPE_U8, LPT_DTYPE_I8 };
+  gint64 count;
+
+  if (w->block != 0 || lpt_dtype_bits (lpt_tensor_dtype (w->codes)) != 8)
+    return types + 2;
+  if (lpt_rewriter_config (u->rw)->dynamic || !lpt_shape_count (&x->shape, &count))
+    return types + 1;
+
+  return count == w->k || count <= WIDE_WORK / MAX (w->n, 1) ? types : types + 1;
 }
 
 static void
@@ -251,10 +275,10 @@ rewrite (LptWeightOnly *u,
   const LptRestriction *restriction = lpt_config_restriction (config, node);
   LptValue *x = lpt_node_in (node, 0), *given = u->raised ? NULL : lpt_weight_only_given (x);
   LptNode *source = lpt_rounded_source (x);
+  const LptDType *types;
   LptValue *in[N_INPUTS] = { NULL };
   g_auto (LptWeightCodes) w = { 0 };
   g_autoptr (LptQuant) unit = lpt_quant_new_one (1, 0);
-  gboolean asymmetric;
   gint64 block;
   LptNode *y;
 
@@ -284,7 +308,7 @@ rewrite (LptWeightOnly *u,
                             w.block);
       return;
     }
-  asymmetric = w.block == 0 && lpt_dtype_bits (lpt_tensor_dtype (w.codes)) == 8;
+  types = types_of (u, x, &w);
   if (given != NULL && !lpt_weight_only_read_given (u, node, given, &w, block, in))
     return;
   in[1] = lpt_weight_only_const (u, node, "/codes", &w.codes);
@@ -292,7 +316,7 @@ rewrite (LptWeightOnly *u,
   in[3] = lpt_weight_only_const (u, node, "/scales", &w.scale);
   in[4] = lpt_weight_only_const (u, node, "/zeros", &w.zero);
   y = given != NULL || source != NULL || lpt_weight_only_spelled (u, x, in)
-          ? emit_product (u, node, in, block) : quantized_product (u, node, x, asymmetric, in, block);
+          ? emit_product (u, node, in, block) : quantized_product (u, node, x, types, in, block);
   lpt_node_set_origin (y, node->origin);
   if (!lpt_weight_only_keeps (u, node, y))
     return;

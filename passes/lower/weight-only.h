@@ -20,9 +20,9 @@ typedef struct
 /* Is @x something whose data a product may quantize: f32, computed, and no codes behind it? Codes that are read as real
  * numbers have another reason, and another quantization would round twice. */
 gboolean  lpt_weight_only_takes   (const LptValue *x);
-/* The DynamicQuantize of @x, once for each @block: of its rows; 0 = one interval for all of it, then from its least to
- * its largest number, or unless @asymmetric around 0. */
-LptNode  *lpt_weight_only_codes   (LptWeightOnly *u, LptValue *x, gint64 block, gboolean asymmetric);
+/* The DynamicQuantize of @x to codes of @dtype, once for each @block: of its rows; 0 = one interval for all of it. u8:
+ * from its least to its largest number; i8, i16: around 0. */
+LptNode  *lpt_weight_only_codes   (LptWeightOnly *u, LptValue *x, gint64 block, LptDType dtype);
 /* A constant named after @node; takes *@tensor; NULL where there is none. */
 LptValue *lpt_weight_only_const   (LptWeightOnly *u, LptNode *node, const char *what, LptTensor **tensor);
 

@@ -35,33 +35,38 @@ check (const LptDynamicKernel *kernel, size_t n, bool odd, float shift)
   return ok;
 }
 
-/* Codes and steps of blocks by the formula. */
+/* Codes and steps of blocks by the formula, of 8 or 16 bits. */
 static bool
-check_blocks (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd)
+check_blocks (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd, bool words)
 {
+  const float limit = words ? 32767.0f : 127.0f;
   const size_t blocks = (n + block - 1) / block;
   float *x = (float *) exact_bytes (n * sizeof (float)), *steps = (float *) exact_bytes (blocks * sizeof (float));
-  uint8_t *codes = exact_bytes (n);
+  uint8_t *codes = exact_bytes (words ? n * sizeof (int16_t) : n);
   bool ok = true;
 
   for (size_t i = 0; i < n; i++)
     x[i] = i / block % 5 == 3 ? 0.0f : draw (odd);
-  kernel->codes (n, block, x, codes);
-  kernel->steps (n, block, x, steps);
+  if (words)
+    kernel->words (n, block, x, (int16_t *) (void *) codes);
+  else
+    kernel->codes (n, block, x, codes);
+  kernel->steps (n, block, limit, x, steps);
   for (size_t b = 0; b < blocks; b++)
     {
       float most = 0, step;
 
       for (size_t i = b * block; i < n && i < (b + 1) * block; i++)
         most = fabsf (x[i]) > most ? fabsf (x[i]) : most;
-      step = most > 0 ? most / 127.0f : 1.0f;
+      step = most > 0 ? most / limit : 1.0f;
       ok = ok && memcmp (&step, steps + b, sizeof step) == 0;
       for (size_t i = b * block; i < n && i < (b + 1) * block; i++)
         {
-          float code = x[i] * (most > 0 ? 127.0f / most : 0.0f);
+          float code = x[i] * (most > 0 ? limit / most : 0.0f);
 
-          code = code > -127.0f ? code < 127.0f ? rintf (code) : 127.0f : -127.0f;
-          ok = ok && codes[i] == (uint8_t) ((int) code + 128);
+          code = code > -limit ? code < limit ? rintf (code) : limit : -limit;
+          ok = ok && (words ? ((const int16_t *) (const void *) codes)[i] == (int) code
+                            : codes[i] == (uint8_t) ((int) code + 128));
         }
     }
   bytes_free (x);
@@ -111,9 +116,9 @@ check_lifted (const LptDynamicKernel *kernel, size_t n, size_t block, bool odd, 
   return ok;
 }
 
-/* Sums of one block join the results, by the formula. */
+/* Sums of one block join the results, by the formula; wide: of two lines each, but for the last rows. */
 static bool
-check_combine (const LptDynamicKernel *kernel, size_t rows, size_t n, bool zeros, bool first, bool lifted)
+check_combine (const LptDynamicKernel *kernel, size_t rows, size_t n, bool zeros, bool first, bool lifted, bool wide)
 {
   enum { STRIDE = 80, STEP = 3 };
   int32_t acc[14 * STRIDE], codes[14];
@@ -141,14 +146,20 @@ check_combine (const LptDynamicKernel *kernel, size_t rows, size_t n, bool zeros
   for (size_t r = 0; r < rows; r++)
     for (size_t c = 0; c < n; c++)
       {
-        float t = (float) (acc[r * STRIDE + c] - (lifted ? (int32_t) za[r * STEP] : 128) * colsum[c]);
+        int32_t sum = acc[r * STRIDE + c] - (lifted ? (int32_t) za[r * STEP] : 128) * colsum[c];
+        float t;
+
+        if (wide)
+          sum = (int32_t) (256 * (int64_t) acc[2 * r * STRIDE + c] + acc[(2 * r + 1) * STRIDE + c] -
+                           32768 * (int64_t) colsum[c]);
+        t = (float) sum;
 
         if (zeros)
           t = t - zero[c] * (float) codes[r];
         want[r * STRIDE + c] = fmaf (t, sa[r * STEP] * sb[c], first ? 0.0f : want[r * STRIDE + c]);
       }
   kernel->combine (&(LptDynamicBlock) { rows, n, acc, y, STRIDE, first, colsum, sb, zeros ? zero : NULL, sa, STEP,
-                                        lifted ? za : NULL, codes });
+                                        lifted ? za : NULL, codes, wide });
   ok = memcmp (y, want, sizeof y) == 0;
   return ok;
 }
@@ -294,14 +305,16 @@ main (void)
         for (int odd = 0; odd < 2; odd++)
           for (int shift = -1; shift < 2; shift++)
             ok = check (&kernels[k], n, odd, 4.0f * (float) shift) && check_round (&kernels[k], n, odd) &&
-                 check_rest (&kernels[k], n, odd) && check_blocks (&kernels[k], n, n, odd) &&
-                 check_blocks (&kernels[k], n, shift < 0 ? 32 : 7, odd) &&
+                 check_rest (&kernels[k], n, odd) && check_blocks (&kernels[k], n, n, odd, shift < 0) &&
+                 check_blocks (&kernels[k], n, shift < 0 ? 32 : 7, odd, false) &&
+                 check_blocks (&kernels[k], n, shift < 0 ? 128 : 7, odd, true) &&
                  check_lifted (&kernels[k], n, shift < 0 ? 128 : n, odd, 4.0f * (float) shift) &&
                  check_lifted (&kernels[k], n, shift < 0 ? 32 : 7, odd, 0) && ok;
       for (size_t n = 16; n <= 64; n += 16)
         for (size_t r = 1; r <= 14; r++)
           for (int how = 0; how < 8; how++)
-            ok = check_combine (&kernels[k], r, n, how & 1, how & 2, how & 4) && ok;
+            ok = check_combine (&kernels[k], r, n, how & 1, how & 2, how & 4, false) &&
+                 check_combine (&kernels[k], (r + 1) / 2, n, how & 1, how & 2, false, true) && ok;
       for (size_t block = 16; block <= 256; block += 16)
         for (size_t blocks = 1; blocks < 5; blocks++)
           ok = check_nibble_row (&kernels[k], blocks, block, false) &&

@@ -115,6 +115,33 @@ static const struct { const char *name; LptOp op; const char *text; } cases[] =
     "%y = BlockMatMul(%q, %w, %q.1, %s, _, %b, %q.2) {block=128} : f32[3,7,70]\n"
     "%r = Relu(%y) : f32[3,7,70]\n"
     "Result(%r)\n" },
+  { "wide-blocks", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[3,7,300]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=128, bits=16} "
+    ": i16[3,7,300] q{scale=1}, f32[3,7,3], i16[3,7,3] q{scale=1}\n"
+    "%w = Const {$(70*300)} : i8[70,300] q{scale=1}\n"
+    "%s = Const {#(70)} : f32[70,1]\n"
+    "%b = Const {#(70)} : f32[70]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, _, %b) {block=128} : f32[3,7,70]\n"
+    "%r = Relu(%y) : f32[3,7,70]\n"
+    "Result(%r)\n" },
+  { "wide-zeros", LPT_OP_BLOCK_MATMUL,
+    "%x = Parameter : f32[200,100]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, block=128, bits=16} "
+    ": i16[200,100] q{scale=1}, f32[200,1], i16[200,1] q{scale=1}\n"
+    "%w = Const {@(33*100)} : u8[33,100] q{scale=1}\n"
+    "%s = Const {#(33)} : f32[33,1]\n"
+    "%z = Const {$(33)} : f32[33,1]\n"
+    "%y = BlockMatMul(%q, %w, %q.1, %s, %z) {block=128} : f32[200,33]\n"
+    "Result(%y)\n" },
+  { "wide-whole", LPT_OP_DYNAMIC_QUANTIZE,
+    "%x = Parameter : f32[40,70]\n"
+    "%q = DynamicQuantize(%x) {axis=-1, symmetric=true, bits=16} "
+    ": i16[40,70] q{scale=1}, f32[40,1], i16[40,1] q{scale=1}\n"
+    "%f = Const {1} : f32[]\n"
+    "%s = Multiply(%q.1, %f) : f32[40,1]\n"
+    "Result(%q)\n"
+    "Result(%s)\n" },
   { "lifted-residual", LPT_OP_BLOCK_MATMUL,
     "%x = Parameter : f32[400,32]\n"
     "%q = DynamicQuantize(%x) {axis=-1, block=128} : u8[400,32] q{scale=1}, f32[400,1], u8[400,1] q{scale=1}\n"

@@ -8,11 +8,11 @@
 
 #define LANES 4
 
-/* The step of a symmetric block with elements up to that. */
+/* The step of a symmetric block with elements up to @range, codes up to @most. */
 INLINE float
-step_of (float most)
+step_of (float range, float most)
 {
-  return most > 0 ? most / 127.0f : 1.0f;
+  return range > 0 ? range / most : 1.0f;
 }
 
 INLINE void
@@ -117,18 +117,49 @@ LPT_FN (lpt_dynamic_codes) (size_t n, size_t block, const float *x, uint8_t *cod
 }
 
 void
-LPT_FN (lpt_dynamic_steps) (size_t n, size_t block, const float *x, float *steps)
+LPT_FN (lpt_dynamic_steps) (size_t n, size_t block, float most, const float *x, float *steps)
 {
   size_t i = 0;
 
   for (; block == BLOCK && i + BLOCK <= n; i += BLOCK)
-    *steps++ = step_of (greatest_magnitude (BLOCK, x + i));
+    *steps++ = step_of (greatest_magnitude (BLOCK, x + i), most);
   for (; i < n; i += block)
-    *steps++ = step_of (greatest_magnitude (n - i < block ? n - i : block, x + i));
+    *steps++ = step_of (greatest_magnitude (n - i < block ? n - i : block, x + i), most);
 }
 
 /* What whole rows have where nothing says otherwise. */
 #define LONG_BLOCK 128
+
+INLINE void
+words_of_block (size_t n, const float *x, int16_t *codes)
+{
+  typedef int16_t Words __attribute__ ((vector_size (2 * WIDTH)));
+  const float range = greatest_magnitude (n, x);
+  const V inverse = splat (range > 0 ? 32767.0f / range : 0.0f), most = splat (32767.0f), magic = splat (12582912.0f);
+
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      const V v = lesser (greater (load (x + i, left, 0) * inverse, -most), most);
+      const Words w = __builtin_convertvector ((I) (v + magic) - (I) magic, Words);
+
+      if (left == WIDTH)
+        memcpy (codes + i, &w, sizeof w);
+      else
+        memcpy (codes + i, &w, left * sizeof *codes);
+    }
+}
+
+void
+LPT_FN (lpt_dynamic_words) (size_t n, size_t block, const float *x, int16_t *codes)
+{
+  size_t i = 0;
+
+  for (; block == LONG_BLOCK && i + LONG_BLOCK <= n; i += LONG_BLOCK)
+    words_of_block (LONG_BLOCK, x + i, codes + i);
+  for (; i < n; i += block)
+    words_of_block (n - i < block ? n - i : block, x + i, codes + i);
+}
 
 void
 LPT_FN (lpt_dynamic_ranges) (size_t n, size_t block, const float *x, float *ranges)
@@ -251,10 +282,15 @@ LPT_FN (lpt_dynamic_encode) (size_t n, const float *x, const LptDynamicRound *p,
 #define ACROSS 2
 #endif
 
-/* @vectors of columns from @c on; lifted: the codes have zero points of their own. */
+/* Codes in u8 form, those with zero points of their own, and words as two lines of bytes. */
+enum { CENTRED, LIFTED, WORDS };
+
+/* @vectors of columns from @c on of codes in the form @how. */
 INLINE void
-combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const bool lifted)
+combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const int how)
 {
+  const bool lifted = how == LIFTED;
+
   const LptDynamicBlock *b = &block;
   V less[ACROSS], sb[ACROSS], zero[ACROSS];
   I fix[ACROSS];
@@ -267,7 +303,7 @@ combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const
 
       memcpy (sums, b->colsum + from, sizeof sums);
       for (int k = 0; k < WIDTH; k++)
-        columns[k] = lifted ? sums[k] : (int32_t) sums[k] * 128;
+        columns[k] = sums[k] * (lifted ? 1 : how == WORDS ? 32768 : 128);
       fix[v] = columns;
       less[v] = -to_float (fix[v]);
       sb[v] = load (b->sb + from, WIDTH, 0);
@@ -277,7 +313,7 @@ combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const
   for (size_t r = 0; r < b->rows; r++)
     {
       const V sa = splat (b->sa[r * b->sa_stride]), za = splat (lifted ? b->za[r * b->sa_stride] : 0.0f);
-      const int32_t *from = b->acc + r * b->stride + c;
+      const int32_t *from = b->acc + (how == WORDS ? 2 * r : r) * b->stride + c;
       float *to = b->y + r * b->stride + c;
 
       for (int v = 0; v < vectors; v++, from += WIDTH, to += WIDTH)
@@ -286,7 +322,14 @@ combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const
           I acc;
 
           memcpy (&acc, from, sizeof acc);
-          t = lifted ? fused (za, less[v], to_float (acc)) : to_float (acc - fix[v]);
+          if (how == WORDS)
+            {
+              I low;
+
+              memcpy (&low, from + b->stride, sizeof low);
+              acc = (I) (((U) acc << 8) + (U) low);
+            }
+          t = lifted ? fused (za, less[v], to_float (acc)) : to_float ((I) ((U) acc - (U) fix[v]));
           if (b->zero)
             t = t - zero[v] * splat ((float) b->codes[r]);
           if (!b->first)
@@ -302,12 +345,14 @@ LPT_FN (lpt_dynamic_combine) (const LptDynamicBlock *b)
   size_t c = 0;
 
   for (; c + ACROSS * WIDTH <= b->n; c += ACROSS * WIDTH)
-    if (b->za)
-      combine_columns (*b, c, ACROSS, true);
+    if (b->wide)
+      combine_columns (*b, c, ACROSS, WORDS);
+    else if (b->za)
+      combine_columns (*b, c, ACROSS, LIFTED);
     else
-      combine_columns (*b, c, ACROSS, false);
+      combine_columns (*b, c, ACROSS, CENTRED);
   for (; c < b->n; c += WIDTH)
-    combine_columns (*b, c, 1, b->za != NULL);
+    combine_columns (*b, c, 1, b->wide ? WORDS : b->za ? LIFTED : CENTRED);
 }
 
 void

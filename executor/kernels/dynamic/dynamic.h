@@ -18,10 +18,12 @@
 /* Sums of one block of products, for the tile's rows and columns [0, n), n a multiple of 16:
  *     t = (float) (acc - za colsum) - zero (float) codes,   y = fma (t, sa sb, y)
  * acc of activations in u8 form with the zero points za (of signed codes 128), `codes` the sums of the codes of a row
- * less them. Sums and za colsum are within 2^24. */
+ * less them. Sums and za colsum are within 2^24.
+ * Wide: acc of two lines for each row, the high bytes of signed words in u8 form and the low ones, whose sum is
+ * 256 high + low - 32768 colsum, within 32 bits. */
 typedef struct {
   size_t         rows, n;
-  const int32_t *acc;                  /* [rows][stride] */
+  const int32_t *acc;                  /* [rows][stride], wide [rows][2][stride] */
   float         *y;                    /* [rows][stride] */
   size_t         stride;
   bool           first;                /* y counts as 0 */
@@ -31,6 +33,7 @@ typedef struct {
   size_t         sa_stride;
   const float   *za;                   /* likewise; NULL: 128 */
   const int32_t *codes;                /* [rows], with zero */
+  bool           wide;
 } LptDynamicBlock;
 
 #define LPT_NIBBLE_COLUMNS 16
@@ -79,8 +82,10 @@ typedef struct {
   /* code + 128 of blocks, the last one may be short: rint (x (127 / r)) within +-127, r = max |x|; all 128 where that
    * is 0. A NaN is no maximum, and the lowest code. */
   void      (*codes)   (size_t n, size_t block, const float *x, uint8_t *codes);
-  /* r / 127 of each of these blocks, 1 where r is 0. */
-  void      (*steps)   (size_t n, size_t block, const float *x, float *steps);
+  /* The same of 16 bits, within +-32767; the codes alone. */
+  void      (*words)   (size_t n, size_t block, const float *x, int16_t *codes);
+  /* r / most of each of these blocks, 1 where r is 0. */
+  void      (*steps)   (size_t n, size_t block, float most, const float *x, float *steps);
   /* The range of each of these blocks, two numbers. */
   void      (*ranges)  (size_t n, size_t block, const float *x, float *ranges);
   /* The codes of blocks with these ranges (LptDynamicSpan). A NaN is the lowest code. */
@@ -103,7 +108,8 @@ typedef struct {
 #define LPT_DYNAMIC_KERNEL(needs, isa)                                               \
   void lpt_dynamic_range__##isa   (size_t n, const float *x, float range[2]);        \
   void lpt_dynamic_codes__##isa   (size_t n, size_t block, const float *x, uint8_t *codes); \
-  void lpt_dynamic_steps__##isa   (size_t n, size_t block, const float *x, float *steps); \
+  void lpt_dynamic_words__##isa   (size_t n, size_t block, const float *x, int16_t *codes); \
+  void lpt_dynamic_steps__##isa   (size_t n, size_t block, float most, const float *x, float *steps); \
   void lpt_dynamic_ranges__##isa  (size_t n, size_t block, const float *x, float *ranges); \
   void lpt_dynamic_lift__##isa    (size_t n, size_t block, const float *x, const float *ranges, uint8_t *codes); \
   void lpt_dynamic_rest__##isa    (size_t n, const float *x, const uint8_t *codes, float scale, float zero,          \

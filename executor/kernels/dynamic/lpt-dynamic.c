@@ -7,8 +7,8 @@
 static const LptDynamicKernel kernels[] = {
 #define LPT_DYNAMIC_KERNEL(set, isa)                                                                         \
   { "dynamic__" #isa, LPT_CPU_##set, lpt_dynamic_range__##isa, lpt_dynamic_codes__##isa,                       \
-    lpt_dynamic_steps__##isa, lpt_dynamic_ranges__##isa, lpt_dynamic_lift__##isa, lpt_dynamic_rest__##isa,     \
-    lpt_dynamic_round__##isa, lpt_dynamic_encode__##isa, lpt_dynamic_combine__##isa,                           \
+    lpt_dynamic_words__##isa, lpt_dynamic_steps__##isa, lpt_dynamic_ranges__##isa, lpt_dynamic_lift__##isa,    \
+    lpt_dynamic_rest__##isa, lpt_dynamic_round__##isa, lpt_dynamic_encode__##isa, lpt_dynamic_combine__##isa,  \
     lpt_dynamic_finish__##isa, lpt_dynamic_nibble_row__##isa, lpt_dynamic_nibbles__##isa },
 #include "executor/kernels/dynamic/dynamic.def"
 #undef LPT_DYNAMIC_KERNEL
