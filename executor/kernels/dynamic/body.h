@@ -365,16 +365,40 @@ LPT_FN (lpt_dynamic_nibbles) (size_t n, const uint8_t *in, int8_t *out)
     }
 }
 
+/* @n columns from @c on of all rows. */
+INLINE void
+finish_columns (size_t rows, size_t c, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out,
+                size_t ldo)
+{
+  const LptFgemmEnd e = *end;
+  const V factor = e.factor ? load (e.factor + c, n, 0) : splat (1);
+  const V bias = e.bias ? load (e.bias + c, n, 0) : (V) { 0 };
+
+  for (size_t r = 0; r < rows; r++)
+    {
+      V v = load (y + r * stride + c, n, 0);
+
+      if (e.factor)
+        v = v * factor;
+      if (e.bias)
+        v = v + bias;
+      if (e.residual)
+        v = v + load (e.residual + r * e.ldr + c, n, 0);
+      if (e.clamps)
+        v = clamp_lanes (v, e.lo, e.hi);
+      store (out + r * ldo + c, v, n);
+    }
+}
+
 void
 LPT_FN (lpt_dynamic_finish) (size_t rows, size_t n, const float *y, size_t stride, const LptFgemmEnd *end, float *out, size_t ldo)
 {
-  for (size_t r = 0; r < rows; r++)
-    for (size_t c = 0; c < n; c += WIDTH)
-      {
-        const size_t left = n - c < WIDTH ? n - c : WIDTH;
+  size_t c = 0;
 
-        store (out + r * ldo + c, end_lanes (end, load (y + r * stride + c, left, 0), r, c, left), left);
-      }
+  for (; c + WIDTH <= n; c += WIDTH)
+    finish_columns (rows, c, WIDTH, y, stride, end, out, ldo);
+  if (c < n)
+    finish_columns (rows, c, n - c, y, stride, end, out, ldo);
 }
 
 /* What the sums of a block add to a row: @acc less the middle of the codes. */
