@@ -11,22 +11,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "executor/operators/arg.h"
 #include "executor/operators/lpt-operators.h"
 #include "ir/scalar/lpt-loop.h"
 
-/* Elements that are worth a task; lines that are searched together, codes and reals. */
+/* Elements that are worth a task; lines of codes that are searched together. */
 #define CHUNK 32768
 #define CODES_BLOCK 64
-#define REALS_BLOCK 256
 /* Elements whose places fit a byte, and a place that none of them has. */
 #define NONE 255
 
 typedef struct
 {
-  const LptFloatKernel *floats;    /* NULL: codes */
-  gsize    lines, inner, length;
-  gsize    per_task;
-  gboolean least, last, narrow;    /* of equal ones the last; results of 32 bits */
+  LptArgLines of;                  /* without kernels: codes */
+  gsize    lines, per_task;
+  gboolean narrow;                 /* results of 32 bits */
 } Arg;
 
 static void
@@ -44,8 +43,8 @@ put (const Arg *arg,
 /* --- codes --- */
 
 static gsize
-code_in_line (const Arg    *arg,
-              const guint8 *x)
+code_in_line (const LptArgLines *arg,
+              const guint8      *x)
 {
   const guint8 flip = arg->least ? 0xff : 0;
   guint8 best = 0;
@@ -103,10 +102,10 @@ search_some (const guint8 *x,
 
 /* @n lines side by side, from @x on. Places are bytes among so many elements: all is as wide as the codes. */
 static void
-codes_of_block (const Arg    *arg,
-                const guint8 *x,
-                gsize         n,
-                gint32       *places)
+codes_of_block (const LptArgLines *arg,
+                const guint8      *x,
+                gsize              n,
+                gint32            *places)
 {
   const guint8 flip = arg->least ? 0xff : 0;
   guint8 both[2 * CODES_BLOCK] = { 0 }, *some = both + CODES_BLOCK;
@@ -132,8 +131,8 @@ codes_of_block (const Arg    *arg,
 /* --- real numbers --- */
 
 static gsize
-real_in_line (const Arg   *arg,
-              const float *x)
+real_in_line (const LptArgLines *arg,
+              const float       *x)
 {
   double limit = x[0];
   float best;
@@ -154,15 +153,20 @@ real_in_line (const Arg   *arg,
   return k;
 }
 
-static void
-reals_of_block (const Arg   *arg,
-                const float *x,
-                gsize        n,
-                gint32      *places)
+void
+lpt_arg_reals (const LptArgLines *arg,
+               const float       *x,
+               gsize              n,
+               gint32            *places)
 {
-  float best[REALS_BLOCK];
+  float best[LPT_ARG_LINES];
   gsize k, j;
 
+  if (arg->inner == 1)
+    {
+      places[0] = (gint32) real_in_line (arg, x);
+      return;
+    }
   for (j = 0; j < n; j++)
     {
       best[j] = x[j];
@@ -181,23 +185,23 @@ arg_run (const LptProgramOp *op,
          gsize               end)
 {
   const Arg *arg = op->form.params;
-  const gsize block = arg->floats != NULL ? REALS_BLOCK : CODES_BLOCK;
+  const LptArgLines *of = &arg->of;
+  const gsize block = of->floats != NULL ? LPT_ARG_LINES : CODES_BLOCK;
   gsize line = task * arg->per_task, last = MIN (end * arg->per_task, arg->lines), j, n;
-  gint32 places[REALS_BLOCK];
+  gint32 places[LPT_ARG_LINES];
 
   for (; line < last; line += n)
     {
-      const gsize at = line / arg->inner * arg->inner * arg->length + line % arg->inner;
+      const gsize at = lpt_arg_line_at (of, line);
       const guint8 *codes = data->in[0] + at;
-      const float *reals = (const float *) (gconstpointer) data->in[0] + at;
 
-      n = arg->inner == 1 ? 1 : MIN (MIN (block, last - line), arg->inner - line % arg->inner);
-      if (arg->inner == 1)
-        places[0] = (gint32) (arg->floats != NULL ? real_in_line (arg, reals) : code_in_line (arg, codes));
-      else if (arg->floats != NULL)
-        reals_of_block (arg, reals, n, places);
+      n = lpt_arg_lines_together (of, line, last, block);
+      if (of->floats != NULL)
+        lpt_arg_reals (of, (const float *) (gconstpointer) data->in[0] + at, n, places);
+      else if (of->inner == 1)
+        places[0] = (gint32) code_in_line (of, codes);
       else
-        codes_of_block (arg, codes, n, places);
+        codes_of_block (of, codes, n, places);
       for (j = 0; j < n; j++)
         put (arg, data->out, line + j, (gsize) places[j]);
     }
@@ -220,13 +224,10 @@ prepare (LptProgramOp         *op,
     return lpt_refuse (op, LPT_REMARK_AXES);
 
   arg = g_new0 (Arg, 1);
-  arg->floats = floats;
-  arg->inner = (gsize) lpt_dims_product (x, axis + 1, x->rank);
-  arg->length = (gsize) x->dims[axis];
-  arg->lines = lpt_program_count (op->in[0]) / arg->length;
-  arg->per_task = MAX (CHUNK / arg->length, 1);
-  arg->least = op->node->op == LPT_OP_ARG_MIN;
-  arg->last = attrs->last_index;
+  arg->of = (LptArgLines) { floats, (gsize) lpt_dims_product (x, axis + 1, x->rank), (gsize) x->dims[axis],
+                            op->node->op == LPT_OP_ARG_MIN, attrs->last_index };
+  arg->lines = lpt_program_count (op->in[0]) / arg->of.length;
+  arg->per_task = MAX (CHUNK / arg->of.length, 1);
   arg->narrow = dtype == LPT_DTYPE_I32;
   lpt_program_set_form (op, &(LptOpForm) {
     .run = arg_run, .params = arg, .kernel = floats != NULL ? floats->name : "arg_u8",
