@@ -168,6 +168,44 @@ lpt_window_line_up (LptWindow *window)
       }
 }
 
+/* Does the kernel span lines of @axis as a whole, one behind the other on the axis before? */
+static gboolean
+spans_lines (const LptWindow *window,
+             guint            axis)
+{
+  return window->kernel[axis] == window->in[axis] && window->out[axis] == 1 && window->pad[axis] == 0 &&
+         window->pad_end[axis] == 0 && (window->dilation[axis] == 1 || window->kernel[axis] == 1) &&
+         (window->dilation[axis - 1] == 1 || window->kernel[axis - 1] == 1);
+}
+
+void
+lpt_window_flatten (LptWindow *window)
+{
+  guint axis;
+
+  for (axis = 2; axis > 0 && spans_lines (window, 2); axis--)
+    {
+      const gint64 length = window->in[2];
+
+      window->in[2] = window->in[1] * length;
+      window->kernel[2] = window->kernel[1] * length;
+      window->stride[2] = window->stride[1] * length;
+      window->pad[2] = window->pad[1] * length;
+      window->pad_end[2] = window->pad_end[1] * length;
+      window->out[2] = window->out[1];
+      window->dilation[2] = 1;
+      window->in[1] = window->in[0];
+      window->out[1] = window->out[0];
+      window->kernel[1] = window->kernel[0];
+      window->stride[1] = window->stride[0];
+      window->dilation[1] = window->dilation[0];
+      window->pad[1] = window->pad[0];
+      window->pad_end[1] = window->pad_end[0];
+      window->in[0] = window->out[0] = window->kernel[0] = window->stride[0] = window->dilation[0] = 1;
+      window->pad[0] = window->pad_end[0] = 0;
+    }
+}
+
 void
 lpt_window_range (const LptWindow *window,
                   guint            axis,

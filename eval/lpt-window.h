@@ -41,6 +41,9 @@ gboolean lpt_window_init_pool (LptWindow *window, const LptNode *node, const Lpt
 /* Moves the last axes over which there is nothing to go (length, kernel and result of 1, no padding) to the front: the
  * same elements in the same order, along longer lines. */
 void     lpt_window_line_up (LptWindow *window);
+/* Lines of the data that the kernel spans as a whole are one line, and so are its own: the same elements in the same
+ * order, where data of one channel, or with the channels last, has no gaps between its lines. */
+void     lpt_window_flatten (LptWindow *window);
 
 /* Does a window lie beside the input, in padding alone? */
 gboolean lpt_window_misses (const LptWindow *window);

@@ -516,6 +516,8 @@ lpt_prepare_float_conv (LptProgram   *program,
 
   if (!lpt_float_conv_shape (program, op, &s))
     return FALSE;
+  if (s.pixel == 1 && op->in[1]->kind == LPT_STORAGE_CONST)
+    lpt_window_flatten (&s.window);
   if (s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_pay (&s.window, s.out, s.in))

@@ -19,7 +19,7 @@ typedef struct
   gint     axes;
   gint     in[3], out[3], kernel[3], stride[3], dilation[3], pad[3], end[3], more[3];
   gint     batch, groups, channels, results;         /* of a group */
-  gboolean transposed, dilated, real, line;          /* line: taps of one channel along the last axis only */
+  gboolean transposed, dilated, real, line, span;    /* line: taps of one channel along the last axis only */
   const char *requant;       /* mode of the graph's requantization */
 } Draw;
 
@@ -212,9 +212,39 @@ draw_line (Draw *d)
     }
 }
 
+/* One channel, whose last axes the kernel spans as a whole. */
+static void
+draw_span (Draw *d)
+{
+  gint k, first;
+
+  d->axes = draw (d, 2, 3);
+  d->batch = draw (d, 1, 2);
+  d->groups = d->channels = 1;
+  d->results = draw (d, 1, 40);
+  draw_window (d);
+  first = draw (d, 1, d->axes - 1);
+  for (k = 0; k < d->axes; k++)
+    {
+      const gboolean whole = k >= first;
+
+      d->dilation[k] = !whole && draw_yes (d, 4) ? 2 : 1;
+      d->kernel[k] = draw (d, 1, 5);
+      d->in[k] = whole ? d->kernel[k] : d->kernel[k] * d->dilation[k] + draw (d, 1, 9);
+      d->pad[k] = whole ? 0 : d->pad[k];
+      d->end[k] = whole ? 0 : d->end[k];
+      d->out[k] = (d->in[k] + d->pad[k] + d->end[k] - (d->kernel[k] - 1) * d->dilation[k] - 1) / d->stride[k] + 1;
+    }
+}
+
 static void
 draw_shape (Draw *d)
 {
+  if (d->span)
+    {
+      draw_span (d);
+      return;
+    }
   if (d->line)
     {
       draw_line (d);
@@ -383,19 +413,19 @@ check (Draw *d)
 static void
 test_windows (gconstpointer data)
 {
-  static const char *const modes[] = { "single", "single", "single", "litert", "single" };
+  static const char *const modes[] = { "single", "single", "single", "litert", "single", "single" };
   const guint kind = GPOINTER_TO_UINT (data);
   guint i;
 
   for (i = 0; i < N_CASES; i++)
     {
       Draw d = { .text = g_string_new (NULL), .state = 77 + 1000 * kind + i * 7919, .requant = modes[kind],
-                 .line = kind == 4 };
+                 .line = kind == 4, .span = kind == 5 };
 
       while (draw (&d, 0, 9) > 0)
         ;
       draw_shape (&d);
-      (kind == 1 || kind == 4 ? draw_floats : kind == 2 ? draw_pool : draw_integers) (&d);
+      (kind == 1 || kind >= 4 ? draw_floats : kind == 2 ? draw_pool : draw_integers) (&d);
       check (&d);
     }
 }
@@ -409,6 +439,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fast-windows/pools", GUINT_TO_POINTER (2), test_windows);
   g_test_add_data_func ("/fast-windows/integers-of-litert", GUINT_TO_POINTER (3), test_windows);
   g_test_add_data_func ("/fast-windows/floats-of-a-line", GUINT_TO_POINTER (4), test_windows);
+  g_test_add_data_func ("/fast-windows/floats-of-whole-lines", GUINT_TO_POINTER (5), test_windows);
 
   return g_test_run ();
 }
