@@ -173,7 +173,7 @@ expected_planes (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t p, si
 
   for (size_t row = 0; row < t->rows; row++)
     for (size_t tap = 0; tap < t->taps; tap++)
-      sum = fmaf (t->x[row][p + tap * t->dilation], t->w[row][tap * t->outs + o], sum);
+      sum = fmaf (t->x[row][p + t->at[tap]], t->w[row][tap * t->outs + o], sum);
   return ended (end, sum, p, o);
 }
 
@@ -186,12 +186,16 @@ check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps
   float *x[3], *w[3], *bias = (float *) exact_bytes (outs * sizeof (float));
   float *residual = (float *) exact_bytes (n * ldy * sizeof (float));
   Buffer y = buffer_new (n * ldy * sizeof (float));
-  LptFwindowPlanes t = { n, outs, rows, taps, (const float *const *) x, dilation, (const float *const *) w,
+  size_t at[8];
+  LptFwindowPlanes t = { n, outs, rows, taps, (const float *const *) x, at, (const float *const *) w,
                          (float *) y.data, ldy };
   LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, ldy, forms & 4, -1.0f, 2.5f,
                       forms & 8 ? bias : NULL };
   bool ok = true;
 
+  /* Taps in another order, too. */
+  for (size_t tap = 0; tap < taps; tap++)
+    at[tap] = (forms & 1 ? taps - 1 - tap : tap) * dilation;
   fill (bias, outs, false);
   fill (residual, n * ldy, false);
   lines_new (x, w, size, taps * outs, forms);

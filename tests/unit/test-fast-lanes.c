@@ -72,6 +72,10 @@ static const Case cases[] =
   { "planes-to-six", "%x = Parameter : f32[1,1,28,28]\n%w = Const {@w} : f32[6,1,5,5]\n"
     CONV ("Convolution", "strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]")
     "f32[1,6,24,24]\nResult(%y)\n", 150 },
+  { "planes-to-twelve", "%x = Parameter : f32[2,1,7,37]\n%w = Const {@w} : f32[12,1,5,5]\n"
+    "%r = Parameter : f32[2,12,7,37]\n"
+    CONV ("Convolution", "strides=[1,1], pads_begin=[2,2], pads_end=[2,2], dilations=[1,1]") "f32[2,12,7,37]\n"
+    "%d = Add(%y, %r) : f32[2,12,7,37]\n%z = Clamp(%d) {min=-2, max=6} : f32[2,12,7,37]\nResult(%z)\n", 300 },
   { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
 };

@@ -2,7 +2,7 @@
  *
  *   dwconv  y[p][c] = end (sum over taps t of x[t][p][c] * w[t][c]), a chain of fused multiply-adds from +0 in the
  *   order of the taps
- *   planes  y[p][o] = end (sum over rows, for each of them over taps t, of x[row][p + t dilation] * w[row][t][o]), a
+ *   planes  y[p][o] = end (sum over rows, for each of them over taps t, of x[row][p + at[t]] * w[row][t][o]), a
  *           chain of fused multiply-adds as well
  *   max     the first tap, then each that is larger; -FLT_MAX without taps
  *   mean    (sum over taps in their order, in double) / divisor, rounded once; 0 where the divisor is 0
@@ -47,7 +47,7 @@ typedef struct {
   size_t              n, outs;                    /* outs: 1 to LPT_FWINDOW_OUTS */
   size_t              rows, taps;
   const float *const *x;                          /* [row]: the column under the first tap of the first pixel */
-  size_t              dilation;
+  const size_t       *at;                         /* [tap]: columns behind that */
   const float *const *w;                          /* [row]: [tap][outs] */
   float              *y;                          /* [pixel][outs] */
   size_t              ldy;

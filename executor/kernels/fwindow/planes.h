@@ -17,13 +17,96 @@
 #define PLANE_VECTORS 3
 #endif
 
+/* What follows the sum of one channel of a pixel, beside what lanes have done. */
+INLINE float
+end_pixel (const LptFgemmEnd *end, size_t pixel, size_t o, float sum)
+{
+  if (!end->residual)
+    return sum;
+  sum += end->residual[pixel * end->ldr + o];
+  if (end->clamps)
+    sum = sum < end->lo ? end->lo : sum > end->hi ? end->hi : sum;
+  return sum;
+}
+
+#if defined (__AVX512F__) || defined (__AVX2__)
+/* The four channels of a pixel. */
+INLINE void
+put_four (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t pixel, __m128 sum)
+{
+  if (end->residual)
+    {
+      sum = _mm_add_ps (sum, _mm_loadu_ps (end->residual + pixel * end->ldr));
+      if (end->clamps)
+        {
+          const __m128 low = _mm_set1_ps (end->lo), high = _mm_set1_ps (end->hi);
+
+          /* A NaN stays: it is neither below nor above. */
+          sum = _mm_blendv_ps (sum, low, _mm_cmplt_ps (sum, low));
+          sum = _mm_blendv_ps (sum, high, _mm_cmpgt_ps (sum, high));
+        }
+    }
+  _mm_storeu_ps (t->y + pixel * t->ldy, sum);
+}
+
+/* The first n of a vector of pixels, whose four channels are put side by side: pixel 4 l + k lies in 128 bits l of
+ * turned[k]. */
+INLINE void
+put_turned (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t pixel, const V sums[4], size_t n)
+{
+#if defined (__AVX512F__)
+  const __m512 a = (__m512) sums[0], b = (__m512) sums[1], c = (__m512) sums[2], d = (__m512) sums[3];
+  const __m512d ab = (__m512d) _mm512_unpacklo_ps (a, b), cd = (__m512d) _mm512_unpacklo_ps (c, d);
+  const __m512d ab2 = (__m512d) _mm512_unpackhi_ps (a, b), cd2 = (__m512d) _mm512_unpackhi_ps (c, d);
+  const __m512d turned[4] = { _mm512_unpacklo_pd (ab, cd), _mm512_unpackhi_pd (ab, cd),
+                              _mm512_unpacklo_pd (ab2, cd2), _mm512_unpackhi_pd (ab2, cd2) };
+#define QUARTER(k, l) _mm512_extractf32x4_ps ((__m512) turned[k], l)
+#else
+  const __m256 a = (__m256) sums[0], b = (__m256) sums[1], c = (__m256) sums[2], d = (__m256) sums[3];
+  const __m256d ab = (__m256d) _mm256_unpacklo_ps (a, b), cd = (__m256d) _mm256_unpacklo_ps (c, d);
+  const __m256d ab2 = (__m256d) _mm256_unpackhi_ps (a, b), cd2 = (__m256d) _mm256_unpackhi_ps (c, d);
+  const __m256d turned[4] = { _mm256_unpacklo_pd (ab, cd), _mm256_unpackhi_pd (ab, cd),
+                              _mm256_unpacklo_pd (ab2, cd2), _mm256_unpackhi_pd (ab2, cd2) };
+#define QUARTER(k, l) _mm256_extractf128_ps ((__m256) turned[k], l)
+#endif
+#define PUT_FOUR(l)                                               \
+  LPT_TILE_UNROLL                                                 \
+  for (size_t k = 0; k < 4; k++)                                  \
+    if (4 * (l) + k < n)                                          \
+      put_four (t, end, pixel + 4 * (l) + k, QUARTER (k, l));
+  PUT_FOUR (0)
+  PUT_FOUR (1)
+#if defined (__AVX512F__)
+  PUT_FOUR (2)
+  PUT_FOUR (3)
+#endif
+#undef PUT_FOUR
+#undef QUARTER
+}
+#endif
+
+/* The channels of n pixels, a vector of each. */
+INLINE void
+put_pixels (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t pixel, const V sums[LPT_FWINDOW_OUTS],
+            size_t outs, size_t n)
+{
+#if defined (__AVX512F__) || defined (__AVX2__)
+  if (outs == 4)
+    {
+      put_turned (t, end, pixel, sums, n);
+      return;
+    }
+#endif
+  for (size_t o = 0; o < outs; o++)
+    for (size_t p = 0; p < n; p++)
+      t->y[(pixel + p) * t->ldy + o] = end_pixel (end, pixel + p, o, sums[o][p]);
+}
+
 /* Pixels from `pixel` on: `vectors` whole ones, or one of n lanes; `outs` and `vectors` are constants. */
 LPT_TILE void
 planes_block (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t outs, size_t vectors, size_t pixel, size_t n)
 {
-  const size_t count = n < WIDTH ? n : vectors * WIDTH;
   V acc[LPT_FWINDOW_OUTS][PLANE_VECTORS];
-  float sums[LPT_FWINDOW_OUTS][PLANE_VECTORS * WIDTH];
 
   LPT_TILE_UNROLL
   for (size_t o = 0; o < outs; o++)
@@ -34,13 +117,13 @@ planes_block (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t outs, si
     {
       const float *x = t->x[row] + pixel, *w = t->w[row];
 
-      for (size_t tap = 0; tap < t->taps; tap++, x += t->dilation, w += outs)
+      for (size_t tap = 0; tap < t->taps; tap++, w += outs)
         {
           V v[PLANE_VECTORS];
 
           LPT_TILE_UNROLL
           for (size_t i = 0; i < vectors; i++)
-            v[i] = load (x + i * WIDTH, n, 0.0f);
+            v[i] = load (x + t->at[tap] + i * WIDTH, n, 0.0f);
           LPT_TILE_UNROLL
           for (size_t o = 0; o < outs; o++)
             {
@@ -53,33 +136,25 @@ planes_block (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t outs, si
         }
     }
   LPT_TILE_UNROLL
-  for (size_t o = 0; o < outs; o++)
-    LPT_TILE_UNROLL
-    for (size_t i = 0; i < vectors; i++)
-      {
-        V sum = acc[o][i];
+  for (size_t i = 0; i < vectors; i++)
+    {
+      V sums[LPT_FWINDOW_OUTS];
 
-        if (end->factor)
-          sum = sum * splat (end->factor[o]);
-        if (end->bias)
-          sum = sum + splat (end->bias[o]);
-        if (end->clamps && !end->residual)
-          sum = clamp_lanes (sum, end->lo, end->hi);
-        store (&sums[o][i * WIDTH], sum, WIDTH);
-      }
-  for (size_t p = 0; p < count; p++)
-    for (size_t o = 0; o < outs; o++)
-      {
-        float sum = sums[o][p];
+      LPT_TILE_UNROLL
+      for (size_t o = 0; o < outs; o++)
+        {
+          V sum = acc[o][i];
 
-        if (end->residual)
-          {
-            sum += end->residual[(pixel + p) * end->ldr + o];
-            if (end->clamps)
-              sum = sum < end->lo ? end->lo : sum > end->hi ? end->hi : sum;
-          }
-        t->y[(pixel + p) * t->ldy + o] = sum;
-      }
+          if (end->factor)
+            sum = sum * splat (end->factor[o]);
+          if (end->bias)
+            sum = sum + splat (end->bias[o]);
+          if (end->clamps && !end->residual)
+            sum = clamp_lanes (sum, end->lo, end->hi);
+          sums[o] = sum;
+        }
+      put_pixels (t, end, pixel + i * WIDTH, sums, outs, n);
+    }
 }
 
 /* `outs` is a constant. What is left behind whole vectors is done with pixels in front once more, where that changes
