@@ -2,7 +2,8 @@
  *
  * Weights are packed when the plan is made, what zero points add to the sums goes into the bias (weights.h). Depthwise
  * weights are packed less their zero points; where those differences leave i8 each is the sum of two or three that do
- * not, which read the same rows again.
+ * not, which read the same rows again. Groups of a few channels are made several at a time, as one of all their channels
+ * whose weights beside its own are zero points: its products would leave lanes idle, and each group is named by itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,9 @@
 
 #include "executor/operators/conv.h"
 #include "ir/lpt-quant-plain.h"
+
+/* Output channels that products are made of at least. */
+#define LANES 16
 
 /* --- what fits --- */
 
@@ -333,11 +337,54 @@ pads_with_codes (const LptConvShape *s,
          lpt_quant_zeros_fit (x->quant, x->dtype);
 }
 
+/* How many groups of @s are made at a time: as many as fill the lanes. */
+static gsize
+groups_at_once (const LptConvShape      *s,
+                const LptWeightChannels *w)
+{
+  const gint32 offset = w->array->dtype == LPT_DTYPE_U8 ? 128 : 0;
+  const gsize out = s->oc / s->groups;
+  gsize n = MIN (LANES / out, s->groups), c;
+
+  for (c = 0; c < w->channels; c++)
+    if (w->zero[c] + offset < lpt_dtype_min (w->array->dtype) || w->zero[c] + offset > lpt_dtype_max (w->array->dtype))
+      return 1;
+  while (n > 1 && s->groups % n != 0)
+    n--;
+
+  return MAX (n, 1);
+}
+
+/* The weights of @n groups at a time, of which @s then has less (transfer full); NULL: no memory. */
+static guint8 *
+join_groups (LptConvShape            *s,
+             const LptWeightChannels *w,
+             gsize                    n)
+{
+  const gsize out = s->oc / s->groups, own = s->ic / s->groups * s->kd * s->kh * s->kw, all = n * own;
+  const gint32 offset = w->array->dtype == LPT_DTYPE_U8 ? 128 : 0;
+  const guint8 *from = w->array->data;
+  guint8 *to = lpt_program_array (s->oc * all, 1);
+  gsize c;
+
+  for (c = 0; c < s->oc && to != NULL; c++)
+    {
+      memset (to + c * all, (guint8) (w->zero[c] + offset), all);
+      memcpy (to + c * all + c / out % n * own, from + c * own, own);
+    }
+  s->groups /= n;
+
+  return to;
+}
+
 gboolean
 lpt_prepare_conv (LptProgram   *program,
                   LptProgramOp *op)
 {
   LptConvKey key = { .none = 0 };
+  const guint8 *weights = op->in[1] != NULL ? op->in[1]->array.data : NULL;
+  guint8 *joined = NULL;
+  gsize at_once;
   LptWeightedView view;
   LptConvMatch match;
   LptConvMaker maker;
@@ -362,12 +409,16 @@ lpt_prepare_conv (LptProgram   *program,
     }
   if (!lpt_conv_maker_init (&maker, program, op, &match))
     return FALSE;
+  at_once = match.copies == 0 && key.shape.groups > 1 ? groups_at_once (&key.shape, &match.weights) : 1;
+  if (at_once > 1)
+    weights = joined = join_groups (&key.shape, &match.weights, at_once);
   maker.form->od = key.shape.od;
   maker.form->oh = key.shape.oh;
   maker.form->ow = key.shape.ow;
   maker.form->n_parts = 1;
   maker.form->parts = g_new0 (LptConvPart, 1);
-  lpt_conv_maker_add (&maker, 0, &key, op->in[1]->array.data, NULL);
+  lpt_conv_maker_add (&maker, 0, &key, weights, NULL);
+  lpt_aligned_free (joined);
   lpt_conv_maker_end (&maker);
 
   return TRUE;
