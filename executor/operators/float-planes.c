@@ -7,7 +7,9 @@
  * in the order of the weights. Pixels with taps left or right of the image take their columns from a copy with zeros
  * there; rows above and below are passed over: the chains of multiply-adds are those of a product, and so are the bits.
  *
- * Not: computed weights, groups, steps along the line, narrow lines.
+ * Groups of few channels that no product fills lanes with (float-conv.c) are made one after the other.
+ *
+ * Not: computed weights, steps along the line, narrow lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,18 +33,22 @@
  * where copies stay in the second cache. */
 #define FEW_COLUMNS 64
 #define MOST_COPIES (1 << 18)
+/* Of groups: columns that are worth naming their lines, and how far taps may reach. */
+#define LEAST_COLUMNS_OF_GROUPS 12
+#define MOST_REACH 256
 
 typedef struct
 {
   const LptFwindowKernel *kernel;
   LptWindow window;
-  gsize     planes, outs, lines, per_task;   /* lines: of the output, in all */
+  gsize     groups, planes, outs;            /* planes of a group, channels of the result in all */
+  gsize     lines, per_task;                 /* of the output, in all */
   gint64    from, end;                       /* output columns whose taps along the line all lie inside */
   gsize     at_columns, side;                /* of the copies in the workspace; columns of one */
   gboolean  copies;                          /* of all columns */
-  gsize     group;                           /* channels of the result that are added up together */
+  gsize     together;                        /* channels of the result that are added up together */
   gsize    *at;                              /* [tap along the line]: columns behind the first one's */
-  float    *w;                               /* [outs / group][plane][tap][group] */
+  float    *w;                               /* [outs / together][plane][tap][together] */
   LptFloatEpilogue fused;
 } Planes;
 
@@ -50,7 +56,7 @@ typedef struct
 typedef struct
 {
   const LptOpData *data;
-  gsize  pixel, rows;        /* its first pixel; lines of the input inside of the image */
+  gsize  pixel, first, rows; /* its first pixel and channel; lines of the input inside of the image */
   const float **x, **w;      /* [row]: column 0, weights */
   gsize *at;                 /* [row]: its first tap */
 } Line;
@@ -65,15 +71,15 @@ run_pixels (const Planes *p,
   const gsize pixel = line->pixel + (gsize) first, taps = p->planes * (gsize) lpt_window_size (p->window.kernel);
   gsize o, row;
 
-  for (o = 0; o < p->outs; o += p->group)
+  for (o = line->first; o < line->first + p->outs / p->groups; o += p->together)
     {
       const LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, line->data->in, pixel, p->outs, o);
-      const LptFwindowPlanes t = { (gsize) n, p->group, line->rows, (gsize) p->window.kernel[2], x,
+      const LptFwindowPlanes t = { (gsize) n, p->together, line->rows, (gsize) p->window.kernel[2], x,
                                    p->at, line->w,
                                    (float *) (gpointer) line->data->out + pixel * p->outs + o, p->outs };
 
       for (row = 0; row < line->rows; row++)
-        line->w[row] = p->w + o * taps + line->at[row] * p->group;
+        line->w[row] = p->w + o * taps + line->at[row] * p->together;
       p->kernel->planes (&t, &end);
     }
 }
@@ -107,18 +113,20 @@ run_side (const Planes *p,
   run_pixels (p, line, x, first, n);
 }
 
+/* Of a line the channels of group @group. */
 static void
-run_line (const Planes    *p,
-          const LptOpData *data,
-          gint64           number)
+run_group (const Planes    *p,
+           const LptOpData *data,
+           gint64           number,
+           gsize            group)
 {
   const LptWindow *v = &p->window;
   const gint64 across = v->kernel[0] * v->kernel[1], rows = (gint64) p->planes * across;
   const gint64 y = number % v->out[1], z = number / v->out[1] % v->out[0], image = number / v->out[1] / v->out[0];
   const float **lines = (const float **) (gpointer) data->workspace, **inside = lines + rows;
   const float *from = (const float *) (gconstpointer) data->in[0] +
-                      image * lpt_window_size (v->in) * (gint64) p->planes;
-  Line line = { data, (gsize) (number * v->out[2]), 0, lines, inside + rows,
+                      (image * (gint64) p->groups + (gint64) group) * lpt_window_size (v->in) * (gint64) p->planes;
+  Line line = { data, (gsize) (number * v->out[2]), group * (p->outs / p->groups), 0, lines, inside + rows,
                 (gsize *) (gpointer) (inside + 2 * rows) };
   gint64 row;
 
@@ -140,9 +148,20 @@ run_line (const Planes    *p,
   run_side (p, &line, inside, 0, p->copies ? v->out[2] : p->from);
   if (!p->copies)
     run_side (p, &line, inside, p->end, v->out[2] - p->end);
-  lpt_float_epilogue_finish (&p->fused, data->in,
-                             &(LptFloatBlock) { line.pixel, 0, (gsize) v->out[2], p->outs,
-                                                (float *) (gpointer) data->out + line.pixel * p->outs, p->outs });
+}
+
+static void
+run_line (const Planes    *p,
+          const LptOpData *data,
+          gint64           number)
+{
+  const gsize columns = (gsize) p->window.out[2], pixel = (gsize) number * columns;
+  float *y = (float *) (gpointer) data->out + pixel * p->outs;
+  gsize group;
+
+  for (group = 0; group < p->groups; group++)
+    run_group (p, data, number, group);
+  lpt_float_epilogue_finish (&p->fused, data->in, &(LptFloatBlock) { pixel, 0, columns, p->outs, y, p->outs });
 }
 
 static void
@@ -214,14 +233,46 @@ lpt_float_planes_pay (const LptWindow *v,
          wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / channels);
 }
 
+/* Windows of one pixel each, all pixels of the data in their order: along one line. */
+static LptWindow
+lengthen (const LptWindow *v)
+{
+  const gint64 pixels = lpt_window_size (v->in);
+  LptWindow line = *v;
+  guint axis;
+
+  if (lpt_window_size (v->kernel) != 1 || lpt_window_size (v->out) != pixels || lpt_window_size (v->stride) != 1)
+    return line;
+  for (axis = 0; axis < 3; axis++)
+    {
+      if (v->pad[axis] != 0 || v->pad_end[axis] != 0)
+        return *v;
+      line.in[axis] = line.out[axis] = axis == 2 ? pixels : 1;
+    }
+
+  return line;
+}
+
+gboolean
+lpt_float_planes_pay_groups (const LptWindow *window,
+                             gsize            outs)
+{
+  const LptWindow line = lengthen (window), *v = &line;
+
+  return outs <= LPT_FWINDOW_OUTS && v->stride[2] == 1 && v->dilation[2] > 0 && v->out[2] >= LEAST_COLUMNS_OF_GROUPS &&
+         (v->kernel[2] - 1) * v->dilation[2] <= MOST_REACH;
+}
+
 gboolean
 lpt_prepare_float_planes (LptProgram      *program,
                           LptProgramOp    *op,
-                          const LptWindow *v)
+                          const LptWindow *window,
+                          gsize            groups)
 {
+  const LptWindow whole = lengthen (window), *v = &whole;
   const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
-  const gsize taps = (gsize) (x->dims[1] * lpt_window_size (v->kernel)),
-              rows = (gsize) (x->dims[1] * v->kernel[0] * v->kernel[1]);
+  const gsize planes = (gsize) x->dims[1] / groups, taps = planes * (gsize) lpt_window_size (v->kernel),
+              rows = planes * (gsize) (v->kernel[0] * v->kernel[1]);
   const gint64 reach = (v->kernel[2] - 1) * v->dilation[2];
   Planes *p = g_new0 (Planes, 1);
   const float *w = op->in[1]->array.data;
@@ -230,7 +281,8 @@ lpt_prepare_float_planes (LptProgram      *program,
 
   p->kernel = program->kernels.fwindow;
   p->window = *v;
-  p->planes = (gsize) x->dims[1];
+  p->groups = groups;
+  p->planes = planes;
   p->outs = (gsize) y->dims[1];
   p->lines = (gsize) (x->dims[0] * v->out[0] * v->out[1]);
   lpt_window_inside (v, 2, &p->from, &p->end);
@@ -242,14 +294,14 @@ lpt_prepare_float_planes (LptProgram      *program,
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   p->per_task = (p->lines + want - 1) / want;
   tasks = (p->lines + p->per_task - 1) / p->per_task;
-  p->group = group_of (p->outs);
+  p->together = group_of (p->outs / groups);
   p->at = lpt_program_array ((gsize) v->kernel[2], sizeof *p->at);
   for (k = 0; k < (gsize) v->kernel[2] && p->at != NULL; k++)
     p->at[k] = k * (gsize) v->dilation[2];
   p->w = lpt_program_array (taps * p->outs, sizeof (float));
   for (o = 0; o < p->outs && p->w != NULL; o++)
     for (k = 0; k < taps; k++)
-      p->w[(o / p->group * taps + k) * p->group + o % p->group] = w[o * taps + k];
+      p->w[(o / p->together * taps + k) * p->together + o % p->together] = w[o * taps + k];
   lpt_float_epilogue_init (&p->fused, op, 2, 1, p->outs);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = planes_run, .follow = planes_follow, .clear = planes_clear, .params = p, .kernel = p->kernel->name,

@@ -76,6 +76,13 @@ static const Case cases[] =
     "%r = Parameter : f32[2,12,7,37]\n"
     CONV ("Convolution", "strides=[1,1], pads_begin=[2,2], pads_end=[2,2], dilations=[1,1]") "f32[2,12,7,37]\n"
     "%d = Add(%y, %r) : f32[2,12,7,37]\n%z = Clamp(%d) {min=-2, max=6} : f32[2,12,7,37]\nResult(%z)\n", 300 },
+  { "planes-of-groups", "%x = Parameter : f32[2,12,5,19]\n%w = Const {@w} : f32[4,3,3,3,3]\n"
+    "%r = Parameter : f32[2,12,5,19]\n"
+    CONV ("GroupConvolution", SAME_2) "f32[2,12,5,19]\n"
+    "%d = Add(%y, %r) : f32[2,12,5,19]\n%z = Relu(%d) : f32[2,12,5,19]\nResult(%z)\n", 324 },
+  { "points-of-groups", "%x = Parameter : f32[2,20,4,5]\n%w = Const {@w} : f32[5,1,4,1,1]\n"
+    CONV ("GroupConvolution", "strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]")
+    "f32[2,5,4,5]\n%z = Sigmoid(%y) : f32[2,5,4,5]\nResult(%z)\n", 20 },
   { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
 };
