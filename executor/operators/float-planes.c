@@ -20,11 +20,15 @@
 
 #define TASK_WORK (1 << 17)
 #define MANY_TASKS 16
-/* Planes whose weights stay in the first caches; of so many channels of the result a product leaves half of the lanes
- * idle, which turning few planes is worth. Of more channels a product names a tap for each pixel as often as it has
- * vectors of them to multiply: with more taps than that, 5 / 4 of them for each plane as measured, lanes of pixels are
- * up to three times as fast. Columns that fill lanes, and products of a line that are worth its pointers. */
+/* Planes whose weights stay in the first caches, and as many where the work on a line of each is more than naming it:
+ * with many taps along it, or columns for all registers. Of so many channels of the result a product leaves half of the
+ * lanes idle, which turning few planes is worth. Of more channels a product names a tap for each pixel as often as it
+ * has vectors of them to multiply: with more taps than that, 5 / 4 of them for each plane as measured, lanes of pixels
+ * are up to three times as fast. Columns that fill lanes, and products of a line that are worth its pointers. */
 #define MOST_PLANES 128
+#define MOST_LONG_PLANES 1024
+#define MANY_TAPS 5
+#define MANY_COLUMNS 80
 #define MOST_OUTS 8
 #define FEW_PLANES 8
 #define LEAST_COLUMNS 16
@@ -213,7 +217,7 @@ most_planes (const LptWindow *v,
              gsize            outs)
 {
   if (outs <= LPT_FWINDOW_OUTS)
-    return MOST_PLANES;
+    return v->kernel[2] >= MANY_TAPS || v->out[2] >= MANY_COLUMNS ? MOST_LONG_PLANES : MOST_PLANES;
   if (group_of (outs) <= 2)
     return 0;
 
