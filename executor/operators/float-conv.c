@@ -31,6 +31,13 @@
 #define KEPT_PRODUCTS 64
 #define KEPT_BYTES (32 * 1024)
 
+/* What counts where taps share sets of the first cache: rows of a tile, floats from line to line of a set, lines of a
+ * set that are too many, output channels that one line of them serves. */
+#define TILE_ROWS 14
+#define SET_FLOATS 1024
+#define CROWDED_WAYS 12
+#define FEW_COLUMNS 32
+
 typedef enum { COPY_NONE, COPY_ROWS, COPY_LINES, COPY_RUNS } Copy;
 
 typedef struct
@@ -350,6 +357,18 @@ split_computed (Conv         *c,
   c->computed = computed;
 }
 
+/* Do the taps of a pixel along a line share their sets of the cache, and with those of a tile's other pixels push each
+ * other out of it? A copy costs more beside many output channels, but where they lie farther apart. */
+static gboolean
+taps_collide (const Conv *c)
+{
+  const LptWindow *v = &c->window;
+  const gint64 pitch = c->names.pitch * v->stride[2], apart = c->names.pitch * v->dilation[2];
+
+  return lpt_float_rows_collide ((gsize) apart) && v->kernel[2] * pitch * TILE_ROWS >= CROWDED_WAYS * SET_FLOATS &&
+         (c->rows <= FEW_COLUMNS || apart % (4 * SET_FLOATS) == 0);
+}
+
 void
 lpt_float_conv_add_part (const LptFloatConvShape *s,
                          LptFloatConvForm        *form,
@@ -383,7 +402,7 @@ lpt_float_conv_add_part (const LptFloatConvShape *s,
   else if (c->taps == 1 && c->bundled == 0 && lpt_float_rows_collide ((gsize) (c->names.pitch * v->stride[2])))
     c->copy = COPY_ROWS;
   else if (c->taps > 1 && place == NULL && v->in[0] == 1 && v->out[0] == 1 &&
-           lpt_float_rows_collide (2 * (gsize) (c->names.pitch * v->stride[2])))
+           (lpt_float_rows_collide (2 * (gsize) (c->names.pitch * v->stride[2])) || taps_collide (c)))
     {
       c->copy = COPY_LINES;
       c->names.pitch = (gint64) ((c->bundled > 0 ? c->pixel : c->channels) + LPT_FLOAT_GAP);

@@ -83,6 +83,9 @@ static const Case cases[] =
   { "points-of-groups", "%x = Parameter : f32[2,20,4,5]\n%w = Const {@w} : f32[5,1,4,1,1]\n"
     CONV ("GroupConvolution", "strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]")
     "f32[2,5,4,5]\n%z = Sigmoid(%y) : f32[2,5,4,5]\nResult(%z)\n", 20 },
+  { "taps-that-collide", "%x = Parameter : f32[1,256,70]\n%w = Const {@w} : f32[5,256,5]\n"
+    CONV ("Convolution", "strides=[1], pads_begin=[16], pads_end=[16], dilations=[8]") "f32[1,5,70]\nResult(%y)\n",
+    6400 },
   { "infinite", "%x = Parameter : f32[1,1,4,70]\n%w = Const {inf, 1, 2, nan, 3, 4, -inf, 5, 6} : f32[1,1,3,3]\n"
     CONV ("Convolution", SAME_2) "f32[1,1,4,70]\nResult(%y)\n", 0 },
 };
