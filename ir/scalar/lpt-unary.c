@@ -104,7 +104,13 @@ gelu (double x,
   X (HSWISH, 0, 0, HSWISH) \
   X (HSIGMOID, 0, 0, HSIGMOID) \
   X (ABS, 0, 0, ABS) \
-  X (NEGATIVE, 0, 0, NEGATIVE)
+  X (NEGATIVE, 0, 0, NEGATIVE) \
+  X (SQRT, 0, 0, SQRT) \
+  X (RSQRT, 0, 0, RSQRT) \
+  X (FLOOR, 0, 0, FLOOR) \
+  X (CEILING, 0, 0, CEILING) \
+  X (ROUND, LPT_ROUND_MODE_HALF_TO_EVEN, 0, ROUND) \
+  X (SIGN, 0, 0, SIGN)
 
 #define DEFINE(ENUM, n, expression) \
   static double unary_##ENUM (double x, const double *p) { return expression; }
@@ -197,8 +203,20 @@ swish_line (const LptFloatKernel *kernel,
     }
 }
 
+/* Rounding keeps the order, and the bounds are floats: it may come before them. */
+static void
+hard_sigmoid_line (const LptFloatKernel *kernel,
+                   const double         *p,
+                   size_t                n,
+                   const float          *x,
+                   float                *y)
+{
+  kernel->shift (n, x, 0, p[0], p[1], y);
+  kernel->clamp (n, y, 0, 1, y);
+}
+
 LptUnaryLine
 lpt_unary_line (LptOp op)
 {
-  return op == LPT_OP_SWISH ? swish_line : NULL;
+  return op == LPT_OP_SWISH ? swish_line : op == LPT_OP_HARD_SIGMOID ? hard_sigmoid_line : NULL;
 }

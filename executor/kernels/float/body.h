@@ -220,6 +220,7 @@ within_six (V x)
 }
 
 #include "executor/kernels/float/body-waves.h"
+#include "executor/kernels/float/body-exact.h"
 
 INLINE V
 map_lanes (LptFloatMap map, V x)
@@ -263,6 +264,18 @@ map_lanes (LptFloatMap map, V x)
     case LPT_MAP_SIN:
     case LPT_MAP_COS:
       return wave_lanes (x, map == LPT_MAP_COS);
+    case LPT_MAP_SQRT:
+      return sqrt_lanes (x);
+    case LPT_MAP_RSQRT:
+      return rsqrt_lanes (x);
+    case LPT_MAP_FLOOR:
+      return floor_lanes (x);
+    case LPT_MAP_CEILING:
+      return ceiling_lanes (x);
+    case LPT_MAP_ROUND:
+      return round_lanes (x);
+    case LPT_MAP_SIGN:
+      return sign_lanes (x);
     case LPT_MAP_F16:
       return f16_lanes (x);
     case LPT_MAP_BF16:
@@ -306,34 +319,6 @@ map_waves (LptFloatMap map, size_t n, const float *in, float *out)
 
 #include "executor/kernels/float/body-gelu.h"
 
-/* Operations that C rounds as every processor does. */
-INLINE void
-map_exactly (LptFloatMap map, size_t n, const float *in, float *out)
-{
-  switch (map)
-    {
-    case LPT_MAP_SQRT:
-      for (size_t i = 0; i < n; i++)
-        out[i] = sqrtf (in[i]);
-      break;
-    case LPT_MAP_RSQRT:
-      for (size_t i = 0; i < n; i++)
-        out[i] = (float) (1.0 / sqrt ((double) in[i]));
-      break;
-    case LPT_MAP_FLOOR:
-      for (size_t i = 0; i < n; i++)
-        out[i] = floorf (in[i]);
-      break;
-    case LPT_MAP_CEILING:
-      for (size_t i = 0; i < n; i++)
-        out[i] = ceilf (in[i]);
-      break;
-    default:
-      for (size_t i = 0; i < n; i++)
-        out[i] = rintf (in[i]);
-    }
-}
-
 void
 LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
 {
@@ -357,8 +342,13 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
     MAP (LPT_MAP_SOFT_SIGN)
     MAP (LPT_MAP_LOG)
     MAP (LPT_MAP_NEGATIVE)
+    MAP (LPT_MAP_SQRT)
+    MAP (LPT_MAP_RSQRT)
+    MAP (LPT_MAP_FLOOR)
+    MAP (LPT_MAP_CEILING)
+    MAP (LPT_MAP_ROUND)
+    MAP (LPT_MAP_SIGN)
     MAP (LPT_MAP_F16)
-    MAP (LPT_MAP_BF16)
 #undef MAP
     case LPT_MAP_SIN:
       map_waves (LPT_MAP_SIN, n, in, out);
@@ -367,7 +357,7 @@ LPT_FN (lpt_float_map) (LptFloatMap map, size_t n, const float *in, float *out)
       map_waves (LPT_MAP_COS, n, in, out);
       break;
     default:
-      map_exactly (map, n, in, out);
+      map_all (LPT_MAP_BF16, n, in, out);
     }
 }
 

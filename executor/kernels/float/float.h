@@ -45,6 +45,7 @@ typedef enum {
   LPT_MAP_FLOOR,
   LPT_MAP_CEILING,
   LPT_MAP_ROUND,       /* half to even */
+  LPT_MAP_SIGN,        /* -1, 0 or 1 */
   LPT_MAP_F16,         /* rounded to a number that f16 has, and bf16; of a NaN the bits that it has */
   LPT_MAP_BF16,
   LPT_N_MAPS
