@@ -35,6 +35,12 @@ void              lpt_float_conv_set_form (const LptFloatConvShape *shape, LptFl
 /* A transposed one that only adds up what it reads: TRUE: it has a form. */
 gboolean lpt_prepare_float_fold (const LptFloatConvShape *shape);
 
+/* --- float-deconv-taps.c --- */
+
+/* A transposed one to a few channels: are all taps of a pixel better made at once? */
+gboolean lpt_float_deconv_taps_pay     (const LptFloatConvShape *shape);
+void     lpt_prepare_float_deconv_taps (const LptFloatConvShape *shape);
+
 /* --- float-names.c --- */
 
 typedef struct

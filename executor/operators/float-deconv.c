@@ -1,7 +1,10 @@
-/* float-deconv.c - transposed convolutions that stay real: an ordinary one for each phase of the output (phases.h)
+/* float-deconv.c - transposed convolutions that stay real: an ordinary one for each phase of the output (phases.h), to a
+ * few channels all taps at once (float-deconv-taps.c)
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+
+#include <lpt/lpt-executor.h>
 
 #include "executor/operators/float-conv.h"
 
@@ -75,6 +78,11 @@ lpt_prepare_float_deconv (LptProgram   *program,
     return FALSE;
   if (lpt_prepare_float_fold (&s))
     return TRUE;
+  if ((program->flags & LPT_PLAN_ORDERED) == 0 && lpt_float_deconv_taps_pay (&s))
+    {
+      lpt_prepare_float_deconv_taps (&s);
+      return TRUE;
+    }
   if (!lpt_phases_init (&phases, &s.window))
     return lpt_refuse (op, LPT_REMARK_GEOMETRY);
   if (s.view.grouped && s.in == 1 && s.out == 1 && op->in[1]->kind == LPT_STORAGE_CONST)

@@ -9,8 +9,9 @@
  * phase has not are weights of 0. Exact on integers. Sums of reals have their terms in another order than the reference
  * has, so it is no part of plans that show the graph as it is or keep that order.
  *
- * Left alone: groups; dilations; reals whose phases have not all T taps, since 0 times infinity is not 0; windows of so
- * few elements, or convolutions of so few products, that moving the result costs more, or where the lanes are no
+ * Left alone: groups; dilations; reals of one or two axes, all of whose taps are made at once
+ * (operators/float-deconv-taps.c), and those whose phases have not all T taps, since 0 times infinity is not 0; windows
+ * of so few elements, or convolutions of so few products, that moving the result costs more, or where the lanes are no
  * better used; padding of more than a window; modes of requantization that round transposed convolutions in their own
  * way; results that other ops than one Dequantize read as sums. The graph is the program's own.
  *
@@ -120,7 +121,7 @@ read_joined (Joined   *w,
     return FALSE;
   real = lpt_dtype_is_real (weights->dtype) && lpt_dtype_is_real (lpt_node_in (node, 0)->dtype) &&
          node->n_in <= w->view.bias;
-  if (!real && (weights->quant == NULL || lpt_dtype_bits (weights->dtype) != 8))
+  if (real ? w->n < 3 : weights->quant == NULL || lpt_dtype_bits (weights->dtype) != 8)
     return FALSE;
   w->in = weights->shape.dims[0];
   w->more.channels = weights->shape.dims[1];

@@ -91,10 +91,11 @@ fast_run (LptGraph  *graph,
   return outputs;
 }
 
-/* Outputs at every level against the plain ops'. */
+/* Outputs of plans with @flags at every level against the plain ops'. */
 static inline void
-fast_case_compare_inputs (LptGraph  *graph,
-                          GPtrArray *inputs)
+fast_case_compare_plans (LptGraph  *graph,
+                         guint      flags,
+                         GPtrArray *inputs)
 {
   g_autoptr (GPtrArray) expected = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs);
   guint i, k, threads;
@@ -107,7 +108,7 @@ fast_case_compare_inputs (LptGraph  *graph,
         if (UNDER_SANITIZERS && (k + graph->nodes->len) % LOOPS_DRAWN + 1 != threads)
           continue;
         g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
-        outputs = fast_run (graph, 0, threads, inputs);
+        outputs = fast_run (graph, flags, threads, inputs);
         for (i = 0; i < outputs->len; i++)
           {
             LptTensor *a = g_ptr_array_index (outputs, i), *b = g_ptr_array_index (expected, i);
@@ -120,6 +121,13 @@ fast_case_compare_inputs (LptGraph  *graph,
           }
       }
   g_unsetenv ("LPT_CPU");
+}
+
+static inline void
+fast_case_compare_inputs (LptGraph  *graph,
+                          GPtrArray *inputs)
+{
+  fast_case_compare_plans (graph, 0, inputs);
 }
 
 /* Each element of @got is within @bound of the largest of @want; returns how many differ. */

@@ -391,14 +391,41 @@ draw_pool (Draw *d)
   g_string_append (d->text, x == 2 ? "\nResult(%y)\n" : max ? " q{scale=0.02, zp=9}\nResult(%y)\n" : " q{scale=0.015, zp=5}\nResult(%y)\n");
 }
 
+/* Sums in another order, at all levels in the same. */
+static void
+check_near (LptGraph  *graph,
+            GPtrArray *inputs)
+{
+  g_autoptr (GPtrArray) want = fast_run (graph, LPT_PLAN_REFERENCE, 1, inputs), first = NULL;
+  guint k, threads;
+  gint64 i;
+
+  for (k = 0; lpt_cpu_level_at (k) != NULL; k++)
+    for (threads = 1; threads < 3; threads++)
+      {
+        g_autoptr (GPtrArray) got = NULL;
+
+        g_setenv ("LPT_CPU", lpt_cpu_level_at (k), TRUE);
+        got = fast_run (graph, 0, threads, inputs);
+        /* Levels without vectors run the plain op. */
+        if (fast_assert_near (got->pdata[0], want->pdata[0], 1e-6) == 0)
+          continue;
+        if (first == NULL)
+          first = g_ptr_array_ref (got);
+        for (i = 0; i < lpt_tensor_count (got->pdata[0]); i++)
+          g_assert_cmpfloat (lpt_tensor_get_f64 (got->pdata[0], i), ==, lpt_tensor_get_f64 (first->pdata[0], i));
+      }
+  g_unsetenv ("LPT_CPU");
+}
+
 static void
 check (Draw *d)
 {
   g_autoptr (LptGraph) graph = fast_case_read (d->text->str, "windows");
   g_autoptr (LptPlan) plan = fast_plan (graph, 0);
+  g_autoptr (GPtrArray) inputs = fast_case_inputs (graph, -2.5, 2.5);
+  gboolean reorders = FALSE;
   guint i;
-
-  fast_case_compare (graph, -2.5, 2.5);
 
   /* By kernels. */
   for (i = 0; i < plan->program->ops->len; i++)
@@ -406,7 +433,12 @@ check (Draw *d)
       const LptProgramOp *op = plan->program->ops->pdata[i];
 
       g_assert_true (op->has_form || op->folded);
+      reorders |= op->has_form && op->form.reorders;
     }
+
+  fast_case_compare_plans (graph, reorders ? LPT_PLAN_ORDERED : 0, inputs);
+  if (reorders)
+    check_near (graph, inputs);
   g_string_free (d->text, TRUE);
 }
 
