@@ -19,6 +19,8 @@
 #define FEW 32
 /* Codes of a block; their floats are four times that. */
 #define BLOCK 16384
+/* Elements of an image that are worth tasks of its own. */
+#define LEAST_IMAGE 4096
 
 typedef struct
 {
@@ -280,7 +282,8 @@ lpt_prepare_quantize (LptProgram   *program,
   shape = &op->out[0]->array.shape;
   if (q->channels == 1 && op->in[0]->layout == LPT_LAYOUT_WORDS_LAST)
     layout = lpt_program_layout (op->in[0], LPT_LAYOUT_WORDS_LAST);
-  else if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape))
+  else if (q->count > BLOCK && shape->dims[1] <= FEW && !q->by_column && has_planes (q, shape) &&
+           q->count / (gsize) shape->dims[0] >= LEAST_IMAGE)
     set_blocks (q, shape);
   lpt_program_set_form (op, &(LptOpForm) {
     .run = quantize_run, .access = affine_access, .clear = affine_clear, .params = q, .kernel = "quantize_f32", .tasks = n_tasks (q),
