@@ -18,9 +18,10 @@
 #include "executor/operators/float-conv.h"
 
 #define PANEL LPT_FGEMM_PANEL
-/* Rows of a product, floats of a block of them, output pixels of a band at least, products that are worth a task. */
+/* Rows of a product, floats of a block of them, floats of a band, its pixels at least, products that are worth a task. */
 #define MAX_ROWS (2 * LPT_FGEMM_ROWS)
 #define BLOCK 16384
+#define MOST_SUMS 65536
 #define LEAST_PIXELS 64
 #define TASK_WORK (1 << 19)
 #define MANY_TASKS 16
@@ -251,10 +252,10 @@ split (DeconvTaps *c,
   const double work = (double) images * (double) lpt_window_size (v->in) * (double) (c->cols * c->channels) / TASK_WORK;
   const gsize want = work < 1 ? 1 : (gsize) MIN (work, MANY_TASKS);
 
-  /* Neighbours make the products of the lines that reach both. */
+  /* Sums stay in the second cache; neighbours make the products of the lines that reach both. */
   c->bands = CLAMP (want / images, 1, MAX (pixels / LEAST_PIXELS, 1));
-  c->lines = MAX (((gsize) v->out[1] + c->bands - 1) / c->bands, 4 * (gsize) v->kernel[1]);
-  c->lines = MIN (c->lines, (gsize) v->out[1]);
+  c->lines = MIN (((gsize) v->out[1] + c->bands - 1) / c->bands, MOST_SUMS / ((gsize) v->out[2] * c->outs));
+  c->lines = MIN (MAX (c->lines, 4 * (gsize) v->kernel[1]), (gsize) v->out[1]);
   c->bands = ((gsize) v->out[1] + c->lines - 1) / c->lines;
   c->products = (MAX_ROWS * sizeof (float *) + 63) & ~(gsize) 63;
   c->sums = c->products + ((rows * (gsize) v->in[2] * c->cols * sizeof (float) + 63) & ~(gsize) 63);
