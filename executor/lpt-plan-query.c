@@ -98,12 +98,11 @@ lpt_plan_op_ran_in (const LptProgramOp *op,
 {
   LptDType result = LPT_DTYPE_UNDEFINED;
   guint first = lpt_node_first_operand (op->node), i;
-  guint weights = lpt_node_recurrent_weights (op->node);
+  guint weights = lpt_node_coded_weights (op->node);
 
   if (op->row->flags & LPT_EXEC_NONE && op->integer == NULL)
     return LPT_DTYPE_UNDEFINED;
-  /* Codes that a recurrent op multiplies, whatever its data are: lpt_node_runs_in(). */
-  if (weights > 0 && weights < op->n_in && op->in[weights] != NULL && op->in[weights]->origin->quant != NULL)
+  if (weights > 0 && weights < op->n_in && op->in[weights] != NULL)
     return arrays[op->in[weights]->index].dtype;
   if ((op->node->info->flags & LPT_OP_F_SHAPE) != 0 && op->n_out > 0)
     return arrays[op->out[0]->index].declared;

@@ -103,14 +103,14 @@ lpt_node_recurrent_weights (const LptNode *node)
   return (flags & LPT_OP_F_RECURRENT) == 0 ? 0 : 1 + states + ((flags & LPT_OP_F_SEQUENCE) != 0);
 }
 
-/* The codes that it multiplies, whatever its data are. */
-static const LptValue *
-coded_weights (const LptNode *node)
+guint
+lpt_node_coded_weights (const LptNode *node)
 {
-  guint w = lpt_node_recurrent_weights (node);
+  const gboolean wide = node->op == LPT_OP_BLOCK_MATMUL && node->n_in > 1 && node->in[0].value != NULL &&
+                        node->in[0].value->dtype == LPT_DTYPE_I16;
+  guint w = wide ? 1 : lpt_node_recurrent_weights (node);
 
-  return w > 0 && w < node->n_in && node->in[w].value != NULL && node->in[w].value->quant != NULL ? node->in[w].value
-                                                                                                  : NULL;
+  return w < node->n_in && node->in[w].value != NULL && node->in[w].value->quant != NULL ? w : 0;
 }
 
 guint
@@ -169,8 +169,8 @@ lpt_node_runs_in (const LptNode *node)
 
   if ((node->info->flags & LPT_OP_F_SHAPE) && node->n_out > 0)
     return node->out[0].dtype;
-  if (coded_weights (node) != NULL)
-    return coded_weights (node)->dtype;
+  if (lpt_node_coded_weights (node) > 0)
+    return node->in[lpt_node_coded_weights (node)].value->dtype;
   if (lpt_node_runs_on_codes (node))
     return node->in[lpt_node_first_operand (node)].value->dtype;
   for (i = lpt_node_first_operand (node); i < lpt_node_n_operands (node); i++)

@@ -26,7 +26,7 @@ LPT_EXPORT gboolean lpt_node_keeps_codes (const LptNode *node);
  * lpt_node_runs_in:
  * The element type in which @node computes: the integers of its data where they are codes; f32 where a data input is
  * real or an 8- or 16-bit number without quantization, which is held as f32; else the type of its numbers (i64, i32,
- * boolean). UNDEFINED without inputs.
+ * boolean); that of its weights where lpt_node_coded_weights() names them. UNDEFINED without inputs.
  */
 LPT_EXPORT LptDType lpt_node_runs_in (const LptNode *node);
 /* Is it a type of codes there: of a first data input that carries quantization? */
@@ -39,6 +39,9 @@ LPT_EXPORT guint    lpt_node_first_operand (const LptNode *node);
 /* Of a recurrent cell or sequence: which input the weights of the data are, those of the state come next. 0: it is
  * something else. */
 LPT_EXPORT guint    lpt_node_recurrent_weights (const LptNode *node);
+/* Which input holds the codes that it multiplies whatever its data are: those of a recurrent cell, and of a BlockMatMul
+ * beside data of 16 bits, which is multiplied byte by byte. 0: its data decide. */
+LPT_EXPORT guint    lpt_node_coded_weights (const LptNode *node);
 /* Gates of a recurrent cell: LSTM 4, GRU 3, Elman 1; 0 of other ops. */
 LPT_EXPORT guint    lpt_node_recurrent_gates   (const LptNode *node);
 
