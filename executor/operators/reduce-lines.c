@@ -1,7 +1,8 @@
 /* reduce-lines.c - ReduceMean, ReduceSum, ReduceMax and ReduceMin of codes along axes that pools do not have
  *
- * Axes that are neighbours are one: elements before them, in them, behind them. Extremes are those of the codes; sums
- * end in the op's own function (pool.c). The channels alone are lines without gaps where they are last.
+ * Axes that are neighbours are one: elements before them, in them, behind them. Of others, tables tell where the lines
+ * start, and where in a line its rows (or runs of elements, where the last axis is one) do. Extremes are those of the
+ * codes; sums end in the op's own function (pool.c). The channels alone are lines without gaps where they are last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,6 +17,8 @@
 #define CHUNK 32768
 /* Their sum fits 32 bits. */
 #define MAX_ELEMENTS (G_MAXINT32 / 256)
+/* Entries of a table. */
+#define MAX_PLACES (1 << 20)
 
 typedef struct
 {
@@ -24,8 +27,25 @@ typedef struct
   gboolean   adds;
   guint8     flip;             /* 0xff: the least */
   gsize      outer, length, inner;
+  gsize      run;              /* where inner is 1: elements of a line that follow each other */
+  gsize     *starts, *rows;    /* of the lines, and of the rows or runs from there; NULL: they follow each other */
   gsize      blocks, per_task; /* of the columns; units of a task */
 } Lines;
+
+static gsize
+start_of (const Lines *l,
+          gsize        line)
+{
+  return l->starts != NULL ? l->starts[line] : line * l->length * l->inner;
+}
+
+/* Row @k of a line. */
+static gsize
+row_of (const Lines *l,
+        gsize        k)
+{
+  return l->rows != NULL ? l->rows[k] : k * l->inner;
+}
 
 /* The sums of @n lines, @sums, as codes. */
 static void
@@ -65,9 +85,9 @@ sum_line (const guint8 *x,
 }
 
 static guint8
-best_of_line (const guint8 *x,
-              gsize         n,
-              guint8        flip)
+best_of_run (const guint8 *x,
+             gsize         n,
+             guint8        flip)
 {
   guint8 best = 0;
   gsize k;
@@ -75,27 +95,38 @@ best_of_line (const guint8 *x,
   for (k = 0; k < n; k++)
     best = MAX (best, x[k] ^ flip);
 
-  return best ^ flip;
+  return best;
 }
 
-/* @n lines that follow each other. */
+/* @n lines of @x from @line on. */
 static void
 reduce_lines (const Lines  *l,
               const guint8 *x,
+              gsize         line,
               gsize         n,
               guint8       *out)
 {
+  const gsize runs = l->length / l->run;
   gint32 sums[BLOCK];
-  gsize i, k, m;
+  gsize i, j, k, m;
 
-  for (i = 0; i < n && !l->adds; i++)
-    out[i] = best_of_line (x + i * l->length, l->length, l->flip);
-  for (i = 0; i < n && l->adds; i += m)
+  for (i = 0; i < n; i += m)
     {
       m = MIN (BLOCK, n - i);
-      for (k = 0; k < m; k++)
-        sums[k] = sum_line (x + (i + k) * l->length, l->length);
-      finish (l, m, sums, out + i);
+      for (j = 0; j < m; j++)
+        {
+          const guint8 *from = x + start_of (l, line + i + j);
+
+          sums[j] = 0;
+          for (k = 0; k < runs && l->adds; k++)
+            sums[j] += sum_line (from + row_of (l, k), l->run);
+          for (; k < runs; k++)
+            sums[j] = MAX (sums[j], best_of_run (from + row_of (l, k), l->run, l->flip));
+          if (!l->adds)
+            out[i + j] = (guint8) sums[j] ^ l->flip;
+        }
+      if (l->adds)
+        finish (l, m, sums, out + i);
     }
 }
 
@@ -118,7 +149,7 @@ reduce_columns (const Lines  *l,
       n = MIN (l->length - k, ROWS - first);
       rows[0] = out;
       for (i = 0; i < n; i++)
-        rows[first + i] = x + (k + i) * l->inner;
+        rows[first + i] = x + row_of (l, k + i);
       if (!l->adds)
         {
           l->kernel->max (first + n, rows, cols, l->flip, out);
@@ -144,14 +175,14 @@ lines_run (const LptProgramOp *op,
   for (unit = task * l->per_task; unit < last; unit++)
     {
       const gsize line = unit / l->blocks, column = unit % l->blocks * BLOCK;
-      const guint8 *x = data->in[0] + line * l->length * l->inner + column;
 
       if (l->inner == 1)
         {
-          reduce_lines (l, x, last - unit, data->out + line);
+          reduce_lines (l, data->in[0], line, last - unit, data->out + line);
           break;
         }
-      reduce_columns (l, x, MIN (BLOCK, l->inner - column), data->out + line * l->inner + column);
+      reduce_columns (l, data->in[0] + start_of (l, line) + column, MIN (BLOCK, l->inner - column),
+                      data->out + line * l->inner + column);
     }
 }
 
@@ -174,6 +205,72 @@ lpt_reduce_lengths (const LptShape *x,
     }
 
   return TRUE;
+}
+
+/* Where each place along the axes before @but lies whose @set is @which. */
+static gsize *
+places (const LptShape *x,
+        const gboolean *set,
+        gboolean        which,
+        gint            but,
+        gsize          *n)
+{
+  gsize *table = g_new0 (gsize, 1), step = 1;
+  gint axis;
+
+  *n = 1;
+  for (axis = x->rank - 1; axis >= 0; step *= (gsize) x->dims[axis--])
+    {
+      const gsize size = (gsize) x->dims[axis];
+      gsize i;
+
+      if (set[axis] != which || axis >= but)
+        continue;
+      table = g_renew (gsize, table, *n * size);
+      for (i = *n; i < *n * size; i++)
+        table[i] = table[i - *n] + step;
+      *n *= size;
+    }
+
+  return table;
+}
+
+/* Axes that are no neighbours: the last of one kind are the columns or the runs. */
+static gboolean
+set_places (Lines          *l,
+            const LptShape *x,
+            const gboolean *set)
+{
+  gsize last = 1, n[2] = { 1, 1 };
+  gint axis, but = x->rank;
+  gboolean runs;
+
+  while (x->dims[but - 1] == 1)
+    but--;
+  runs = set[but - 1];
+  while (x->dims[but - 1] == 1 || set[but - 1] == runs)
+    last *= (gsize) x->dims[--but];
+  for (axis = 0; axis < but; axis++)
+    n[set[axis] != 0] *= (gsize) x->dims[axis];
+  if (MAX (n[0], n[1]) > MAX_PLACES)
+    return FALSE;
+
+  l->starts = places (x, set, FALSE, but, &l->outer);
+  l->rows = places (x, set, TRUE, but, &l->length);
+  l->inner = runs ? 1 : last;
+  l->run = runs ? last : 1;
+  l->length *= l->run;
+
+  return TRUE;
+}
+
+static void
+lines_clear (gpointer params)
+{
+  Lines *l = params;
+
+  g_free (l->starts);
+  g_free (l->rows);
 }
 
 /* The channels of every pixel, which are last. */
@@ -217,16 +314,20 @@ lpt_prepare_reduce_lines (LptProgram   *program,
       l.outer = lpt_program_count (in) / l.length;
       l.inner = 1;
     }
-  else if (!lpt_reduce_lengths (&in->array.shape, set, length))
-    return lpt_refuse (op, LPT_REMARK_AXES);
-  else
+  else if (lpt_reduce_lengths (&in->array.shape, set, length))
     {
       l.outer = length[0];
       l.length = length[1];
       l.inner = length[2];
     }
-  if (l.length > MAX_ELEMENTS)
+  else if (!set_places (&l, &in->array.shape, set))
     return lpt_refuse (op, LPT_REMARK_RANGE);
+  if (l.length > MAX_ELEMENTS)
+    {
+      lines_clear (&l);
+      return lpt_refuse (op, LPT_REMARK_RANGE);
+    }
+  l.run = l.rows != NULL ? l.run : l.length;
 
   if (adds)
     lpt_int_reduce_sums (op->integer, &l.sums);
@@ -237,7 +338,8 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   l.per_task = MAX (CHUNK / (l.length * MIN (l.inner, BLOCK)), 1);
   units = l.outer * l.blocks;
   lpt_program_set_form (op, &(LptOpForm) {
-    .run = lines_run, .params = g_memdup2 (&l, sizeof l), .kernel = "reduce_u8", .tasks = (units + l.per_task - 1) / l.per_task,
+    .run = lines_run, .clear = lines_clear, .params = g_memdup2 (&l, sizeof l), .kernel = "reduce_u8",
+    .tasks = (units + l.per_task - 1) / l.per_task,
     .n_in = 1, .in = LPT_OPERANDS ({ in, layout }), .out = out, .out_layout = LPT_LAYOUT_CODES });
 
   return TRUE;

@@ -1,5 +1,5 @@
-/* test-fast-reduce.c - reductions of real numbers: the bytes of the plain op along any axes, and the plain op by its
- * definition
+/* test-fast-reduce.c - reductions of real numbers and of codes: the bytes of the plain op along any axes, and the plain
+ * op by its definition
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,6 +14,8 @@ static const char *const ops[] = { "Sum", "Mean", "Prod", "Max", "Min", "L1", "L
 
 static LptGraph *
 graph_of (const char *op,
+          const char *type,
+          const char *quant,
           gint        rank,
           const gint *dims,
           guint       axes)
@@ -29,9 +31,9 @@ graph_of (const char *op,
       if (axes >> d & 1)
         g_string_append_printf (set, "%s%d", n++ > 0 ? "," : "", draw (0, 1) ? d : d - rank);
     }
-  text = g_strdup_printf ("%%x = Parameter : f32[%s]\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) "
-                          "{keep_dims=true} : f32[%s]\nResult(%%y)\n",
-                          x->str, set->str, n, op, y->str);
+  text = g_strdup_printf ("%%x = Parameter : %s[%s]%s\n%%a = Const {%s} : i64[%d]\n%%y = Reduce%s(%%x, %%a) "
+                          "{keep_dims=true} : %s[%s]%s\nResult(%%y)\n",
+                          type, x->str, quant, set->str, n, op, type, y->str, quant);
 
   return fast_case_read (text, "drawn");
 }
@@ -118,9 +120,31 @@ test_axes (void)
 
       for (d = 0; d < rank; d++)
         dims[d] = draw (0, 3) == 0 ? 1 : draw (2, d == round % rank ? 700 / rank : 6);
-      graph = graph_of (op, rank, dims, axes);
+      graph = graph_of (op, "f32", "", rank, dims, axes);
       fast_case_compare (graph, -2, 2);
       check_definition (graph, op, rank, dims, axes);
+    }
+  g_rand_free (draws);
+}
+
+static void
+test_codes (void)
+{
+  static const char *const kinds[] = { "Sum", "Mean", "Max", "Min" };
+  gint round;
+
+  draws = g_rand_new_with_seed (5);
+  for (round = 0; round < 160; round++)
+    {
+      gint rank = draw (1, 6), dims[6], d;
+      g_autoptr (LptGraph) graph = NULL;
+
+      for (d = 0; d < rank; d++)
+        dims[d] = draw (0, 3) == 0 ? 1 : draw (2, d == round % rank ? 700 / rank : 6);
+      graph = graph_of (kinds[round % 4], draw (0, 1) ? "u8" : "i8", " q{scale=0.02, zp=3}", rank, dims,
+                        (guint) draw (0, (1 << rank) - 1));
+      fast_case_assert_kernels (graph);
+      fast_case_compare (graph, -1, 1);
     }
   g_rand_free (draws);
 }
@@ -160,6 +184,7 @@ main (int   argc,
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-reduce/axes", test_axes);
+  g_test_add_func ("/fast-reduce/codes", test_codes);
   g_test_add_func ("/fast-reduce/channels-last", test_channels_last);
 
   return g_test_run ();
