@@ -169,7 +169,7 @@ typedef struct
 {
   const LptDynamicKernel *dynamic;
   gsize rows, n, block, blocks, per_task;
-  float most;                        /* around 0: the largest code */
+  gboolean words;                    /* codes of 16 bits */
 } Rows;
 
 static void
@@ -183,21 +183,10 @@ row_codes_run (const LptProgramOp *op,
   gsize row;
 
   for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
-    p->dynamic->codes (p->n, p->block, x + row * p->n, data->out + row * p->n);
-}
-
-static void
-row_words_run (const LptProgramOp *op,
-               const LptOpData    *data,
-               gsize               task,
-               gsize               end)
-{
-  const Rows *p = op->form.params;
-  const float *x = (const float *) (gconstpointer) data->in[0];
-  gsize row;
-
-  for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
-    p->dynamic->words (p->n, p->block, x + row * p->n, (gint16 *) (gpointer) data->out + row * p->n);
+    if (p->words)
+      p->dynamic->words (p->n, p->block, x + row * p->n, (gint16 *) (gpointer) data->out + row * p->n);
+    else
+      p->dynamic->codes (p->n, p->block, x + row * p->n, data->out + row * p->n);
 }
 
 static void
@@ -207,11 +196,11 @@ row_scales_run (const LptProgramOp *op,
                 gsize               end)
 {
   const Rows *p = op->form.params;
-  const float *x = (const float *) (gconstpointer) data->in[0];
+  const float *x = (const float *) (gconstpointer) data->in[0], most = p->words ? G_MAXINT16 : G_MAXINT8;
   gsize row;
 
   for (row = task * p->per_task; row < MIN (end * p->per_task, p->rows); row++)
-    p->dynamic->steps (p->n, p->block, p->most, x + row * p->n, (float *) (gpointer) data->out + row * p->blocks);
+    p->dynamic->steps (p->n, p->block, most, x + row * p->n, (float *) (gpointer) data->out + row * p->blocks);
 }
 
 static LptOpSpan
@@ -224,11 +213,10 @@ rows_access (const LptProgramOp *op,
 
   if (k == 0)
     return lpt_span (from * p->n, to * p->n, sizeof (float));
-
   if (op->form.run == row_scales_run)
     return lpt_span (from * p->blocks, to * p->blocks, sizeof (float));
 
-  return lpt_span (from * p->n, to * p->n, op->form.run == row_codes_run ? 1 : sizeof (gint16));
+  return lpt_span (from * p->n, to * p->n, p->words ? sizeof (gint16) : 1);
 }
 
 static void
@@ -304,15 +292,15 @@ prepare_rows (LptProgram   *program,
 {
   const LptDynamicQuantizeAttrs *attrs = LPT_ATTRS (op->node, LptDynamicQuantizeAttrs);
   const LptShape *shape = &op->in[0]->array.shape;
-  Rows p = { program->kernels.dynamic };
+  Rows p = { program->kernels.dynamic, .words = attrs->bits == 16 };
   LptOpForm form;
   gsize tasks;
-  const gboolean whole = attrs->axis == 0 && attrs->block == 0, words = attrs->bits == 16;
+  const gboolean whole = attrs->axis == 0 && attrs->block == 0;
   gint axis = 0;
 
   if ((!whole && (!lpt_axis_normalize (attrs->axis, shape->rank, &axis) || axis != shape->rank - 1)) ||
       (attrs->symmetric && lpt_program_n_uses (op->out[2]) > 0) ||
-      op->out[0]->array.dtype != (words ? LPT_DTYPE_I16 : attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8) ||
+      op->out[0]->array.dtype != (p.words ? LPT_DTYPE_I16 : attrs->symmetric ? LPT_DTYPE_I8 : LPT_DTYPE_U8) ||
       op->out[1]->array.dtype != LPT_DTYPE_F32)
     return FALSE;
   p.n = whole ? lpt_program_count (op->in[0]) : (gsize) shape->dims[axis];
@@ -320,7 +308,6 @@ prepare_rows (LptProgram   *program,
   p.block = attrs->block > 0 ? MIN ((gsize) attrs->block, p.n) : p.n;
   p.blocks = (p.n + p.block - 1) / p.block;
   p.per_task = MAX (PART / p.n, 1);
-  p.most = words ? G_MAXINT16 : G_MAXINT8;
   tasks = (p.rows + p.per_task - 1) / p.per_task;
   if (!attrs->symmetric)
     {
@@ -329,10 +316,10 @@ prepare_rows (LptProgram   *program,
         .access = lift_access, .n = p.rows * p.blocks, .tasks = tasks, .layout = LPT_LAYOUT_TYPED }, &p, sizeof p);
       return TRUE;
     }
-  form = (LptOpForm) { .run = words ? row_words_run : row_codes_run, .access = rows_access,
+  form = (LptOpForm) { .run = row_codes_run, .access = rows_access,
                        .kernel = p.dynamic->name, .tasks = tasks, .n_in = 1,
                        .in = LPT_OPERANDS ({ op->in[0], LPT_LAYOUT_TYPED }), .out = op->out[0],
-                       .out_layout = words ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES };
+                       .out_layout = p.words ? LPT_LAYOUT_TYPED : LPT_LAYOUT_CODES };
   lpt_add_form (program, op, &form, &p, sizeof p);
   form.run = row_scales_run;
   form.out = op->out[1];

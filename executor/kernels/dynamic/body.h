@@ -290,7 +290,6 @@ INLINE void
 combine_columns (const LptDynamicBlock block, size_t c, const int vectors, const int how)
 {
   const bool lifted = how == LIFTED;
-
   const LptDynamicBlock *b = &block;
   V less[ACROSS], sb[ACROSS], zero[ACROSS];
   I fix[ACROSS];
