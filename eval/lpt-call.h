@@ -165,6 +165,17 @@ lpt_call_has (const LptCall *call, guint i)
 /* Elements of input @i; NULL + error when memory runs out or the input is absent. */
 const float  *lpt_call_f32     (LptCall *call, guint i, GError **error);
 const gint64 *lpt_call_i64     (LptCall *call, guint i, GError **error);
+/* The first @n inputs as real numbers. */
+static inline gboolean
+lpt_call_reals (LptCall *call, guint n, const float **in, GError **error)
+{
+  for (guint i = 0; i < n; i++)
+    if ((in[i] = lpt_call_f32 (call, i, error)) == NULL)
+      return FALSE;
+
+  return TRUE;
+}
+
 /* The bias of a product in input @i: beside codes, integers without a quantization count in the steps of the sums. */
 const float  *lpt_call_bias    (LptCall *call, guint i, GError **error);
 /* A product of real numbers has no zero point (lpt_weighted_view): FALSE + LPT_ERROR_UNSUPPORTED where it is given. */

@@ -14,11 +14,12 @@
 #define TAPS  LPT_ROI_TAPS
 #define LANES LPT_ROI_LANES
 
-/* A part of a region: @ny rows of @nx samples. */
+/* A part of a region: @ny rows of @nx samples; (@y, @x) is turned by an angle and then moved by (@cy, @cx). */
 typedef struct
 {
   double y, x, h, w;
   gint64 ny, nx;
+  double cos, sin, cy, cx;
 } Part;
 
 /* Where sample (@iy, @ix) of a part lies; FALSE: it is 0. */
@@ -30,8 +31,11 @@ place (const LptRoiImage *image,
        double            *y,
        double            *x)
 {
-  *y = part->y + ((double) iy + 0.5) * part->h / (double) part->ny;
-  *x = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
+  const double py = part->y + ((double) iy + 0.5) * part->h / (double) part->ny,
+               px = part->x + ((double) ix + 0.5) * part->w / (double) part->nx;
+
+  *y = py * part->cos - px * part->sin + part->cy;
+  *x = py * part->sin + px * part->cos + part->cx;
   if (!(*y >= -1 && *y <= (double) image->h && *x >= -1 && *x <= (double) image->w))
     return FALSE;
   *y = CLAMP (*y, 0, (double) (image->h - 1));
@@ -157,11 +161,14 @@ first_part (const LptRoiAlign *a,
   const LptRoiAlignAttrs *attrs = a->attrs;
   const double scale = attrs->spatial_scale, before = attrs->aligned_mode == LPT_ROI_HALF_PIXEL ? 0.5 : 0,
                after = attrs->aligned_mode == LPT_ROI_ASYMMETRIC ? 0 : -0.5;
-  Part part = { .y = (box[1] + before) * scale + after, .x = (box[0] + before) * scale + after };
+  Part part = { .y = (box[1] + before) * scale + after, .x = (box[0] + before) * scale + after, .cos = 1 };
 
   part.w = (box[2] + before) * scale + after - part.x;
   part.h = (box[3] + before) * scale + after - part.y;
-  if (attrs->aligned_mode == LPT_ROI_ASYMMETRIC)
+  if (a->rotated)
+    part = (Part) { .w = box[2] * scale, .h = box[3] * scale, .y = -box[3] * scale / 2, .x = -box[2] * scale / 2,
+                    .cos = cos (box[4]), .sin = sin (box[4]), .cy = box[1] * scale - 0.5, .cx = box[0] * scale - 0.5 };
+  if (a->not_small)
     {
       part.w = MAX (part.w, 1);
       part.h = MAX (part.h, 1);
@@ -231,7 +238,8 @@ lpt_roi_align_init (LptRoiAlign            *a,
                     const LptRoiAlignAttrs *attrs,
                     const LptShape         *out)
 {
-  *a = (LptRoiAlign) { .image = *image, .attrs = attrs, .rows = out->dims[2], .cols = out->dims[3] };
+  *a = (LptRoiAlign) { .image = *image, .attrs = attrs, .rows = out->dims[2], .cols = out->dims[3],
+                       .not_small = attrs->aligned_mode == LPT_ROI_ASYMMETRIC };
   if (out->dims[0] * a->rows * a->cols >= image->n * image->h * image->w / 4)
     a->blocks = image->n * (image->c / LANES);
 }

@@ -1,4 +1,5 @@
-/* lpt-roi-align.h - ROIAlign of a region, as the plain op and its form do it
+/* lpt-roi-align.h - ROIAlign of a region, as the plain op and its form do it; of a rotated one, and of a level of a
+ * pyramid
  *
  * Where samples lie is found once for all channels; four channels woven side by side go together.
  *
@@ -33,6 +34,8 @@ typedef struct
   LptRoiImage             image;
   const LptRoiAlignAttrs *attrs;
   gint64                  rows, cols;      /* parts of a region */
+  gboolean                rotated;         /* a region is its centre, width, height and angle against the clock */
+  gboolean                not_small;       /* a region is one element high and wide at least */
   gint64                  blocks;          /* of LANES channels, of all images, that are worth weaving: all or none */
   const float            *woven;           /* block after block; or NULL */
 } LptRoiAlign;
@@ -59,7 +62,7 @@ lpt_roi_sample (const LptRoiImage *image,
          + dy * ((1 - dx) * plane[y1 * image->w + x0] + dx * plane[y1 * image->w + x1]);
 }
 
-/* For results of shape @out. */
+/* For results of shape @out; @attrs stays the caller's. */
 void lpt_roi_align_init   (LptRoiAlign *a, const LptRoiImage *image, const LptRoiAlignAttrs *attrs,
                            const LptShape *out);
 /* Block @i of all to its place in @woven. */

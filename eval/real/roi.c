@@ -1,4 +1,4 @@
-/* roi.c - ROIPooling, ROIAlign, PSROIPooling: parts of regions of an image
+/* roi.c - ROIPooling, ROIAlign, ROIAlignRotated, PSROIPooling: parts of regions of an image
  *
  * X [N,C,H,W]; regions are rows of image index and two corners (ROIAlign has the indices apart).
  *
@@ -189,6 +189,44 @@ lpt_run_roi_align (LptCall *call,
       if (!image_index (&image, (double) images[r], &n, error))
         return FALSE;
       lpt_roi_align_region (&a, rois + r * 4, n, taps, y + r * image.c * a.rows * a.cols);
+    }
+
+  return TRUE;
+}
+
+gboolean
+lpt_run_roi_align_rotated (LptCall *call,
+                           GError **error)
+{
+  const LptRoiAlignRotatedAttrs *attrs = LPT_ATTRS (call->node, LptRoiAlignRotatedAttrs);
+  const LptRoiAlignAttrs align = { .sampling_ratio = attrs->sampling_ratio, .spatial_scale = attrs->spatial_scale,
+                                   .mode = LPT_ROI_ALIGN_AVG };
+  const float *rois = lpt_call_f32 (call, 1, error);
+  const gint64 *images = rois != NULL ? lpt_call_i64 (call, 2, error) : NULL;
+  float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
+  LptRoiTap *taps;
+  LptRoiAlign a;
+  Image image;
+  gint64 r, n;
+  guint k;
+
+  if (y == NULL || !open_image (call, &image, error) ||
+      (taps = lpt_call_scratch (call, LPT_ROI_TAPS, sizeof *taps, error)) == NULL)
+    return FALSE;
+  lpt_roi_align_init (&a, &image, &align, &call->out[0].shape);
+  a.rotated = TRUE;
+  a.not_small = FALSE;
+  for (r = 0; r < call->out[0].shape.dims[0]; r++)
+    {
+      float box[5];
+
+      if (!image_index (&image, (double) images[r], &n, error))
+        return FALSE;
+      for (k = 0; k < 5; k++)
+        box[k] = rois[r * 5 + k];
+      if (attrs->clockwise_mode)
+        box[4] = -box[4];
+      lpt_roi_align_region (&a, box, n, taps, y + r * image.c * a.rows * a.cols);
     }
 
   return TRUE;

@@ -17,7 +17,11 @@ static const struct { const char *type; guint opset; } moved[] = {
   { "MVN", 2 }, { "ROIPooling", 2 }, { "ReorgYolo", 2 }, { "ShuffleChannels", 3 }, { "Gelu", 2 },
 };
 
-static const char *const experimental[] = { "GRUCell", "RNNCell", "Proposal" };
+static const char *const experimental[] = {
+  "GRUCell", "RNNCell", "Proposal", "ExperimentalDetectronDetectionOutput",
+  "ExperimentalDetectronGenerateProposalsSingleImage", "ExperimentalDetectronPriorGridGenerator",
+  "ExperimentalDetectronROIFeatureExtractor", "ExperimentalDetectronTopKROIs",
+};
 
 const LptOpInfo *
 ov_layer_op (const char *type, const char *version, guint *opset, gboolean *relaxed, GError **error)

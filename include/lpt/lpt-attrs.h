@@ -45,6 +45,8 @@ typedef enum { LPT_ROI_MAX, LPT_ROI_BILINEAR } LptRoiMethod;
 typedef enum { LPT_ROI_ALIGN_AVG, LPT_ROI_ALIGN_MAX } LptRoiAlignMode;
 typedef enum { LPT_ROI_ASYMMETRIC, LPT_ROI_HALF_PIXEL_FOR_NN, LPT_ROI_HALF_PIXEL } LptRoiAligned;
 typedef enum { LPT_PSROI_AVERAGE, LPT_PSROI_BILINEAR } LptPsRoiMode;
+typedef enum { LPT_NMS_SORT_NONE, LPT_NMS_SORT_CLASS, LPT_NMS_SORT_SCORE } LptNmsSort;
+typedef enum { LPT_NMS_LINEAR, LPT_NMS_GAUSSIAN } LptNmsDecay;
 typedef enum { LPT_SEGMENT_FILL_ZERO, LPT_SEGMENT_FILL_LOWEST } LptSegmentFill;
 typedef enum { LPT_BAG_SUM, LPT_BAG_MEAN } LptBagReduction;
 typedef enum { LPT_AGGREGATE_SUM, LPT_AGGREGATE_AVERAGE, LPT_AGGREGATE_MINIMUM, LPT_AGGREGATE_MAXIMUM } LptAggregate;

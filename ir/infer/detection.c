@@ -329,6 +329,48 @@ lpt_infer_psroi_pooling (LptNode *node,
   return set_regions (node, 5, attrs->output_dim, attrs->group_size, attrs->group_size, error);
 }
 
+/* boxes: centre, width, height, angle */
+gboolean
+lpt_infer_roi_align_rotated (LptNode *node,
+                             GError **error)
+{
+  const LptRoiAlignRotatedAttrs *attrs = LPT_ATTRS (node, LptRoiAlignRotatedAttrs);
+  LptShape x = lpt_infer_shape_in (node, 0);
+  LptShape boxes = lpt_infer_shape_in (node, 1);
+  gint64 n = lpt_infer_length_in (node, 2);
+
+  if (!lpt_infer_want_index (node, 2, "batch indices", error))
+    return FALSE;
+  if (!lpt_dim_merge (lpt_shape_dim (&boxes, 0), n, &n))
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " batch indices for %" G_GINT64_FORMAT " boxes", n,
+                           boxes.dims[0]);
+
+  return set_regions (node, 5, lpt_shape_dim (&x, 1), attrs->pooled_h, attrs->pooled_w, error);
+}
+
+/* offsets [R, 2 parts of the channels, part_size, part_size] */
+gboolean
+lpt_infer_deformable_psroi_pooling (LptNode *node,
+                                    GError **error)
+{
+  const LptDeformablePsRoiPoolingAttrs *attrs = LPT_ATTRS (node, LptDeformablePsRoiPoolingAttrs);
+  LptShape x = lpt_infer_shape_in (node, 0);
+  gint64 needed;
+
+  if (attrs->output_dim < 1 || attrs->group_size < 1 || attrs->spatial_bins_x < 1 || attrs->spatial_bins_y < 1 ||
+      attrs->part_size < 1)
+    return lpt_infer_fail (error, "output_dim, group_size, part_size and bins must be at least 1");
+  if (!lpt_dim_mul (attrs->output_dim, attrs->group_size, &needed) ||
+      !lpt_dim_mul (needed, attrs->group_size, &needed) ||
+      (lpt_shape_dim (&x, 1) != LPT_DYNAMIC && x.dims[1] != needed))
+    return lpt_infer_fail (error, "input has %" G_GINT64_FORMAT " channels, not output_dim times group_size^2",
+                           lpt_shape_dim (&x, 1));
+  if (lpt_node_in (node, 2) != NULL && !lpt_infer_want_rank (node, 2, 4, 4, error))
+    return FALSE;
+
+  return set_regions (node, 5, attrs->output_dim, attrs->group_size, attrs->group_size, error);
+}
+
 /* --- YOLO --- */
 
 /* do_softmax: axes axis .. end_axis become one; else [N, (classes + coords + 1) masks, H, W] */

@@ -18,8 +18,7 @@
   "%r = Parameter : i32[1]\n%n = Parameter : i32[" nodes "]\n%s = Parameter : f32[" splits "]\n" \
   "%t = Parameter : i32[2]\n%w = Parameter : f32[" weights "]\n" \
   "%o = TreeEnsemble(%x, %r, %n, %s, %t, %w) {n_targets=" targets "}"
-#define LINEAR(q, k, v, state, decay) X ("f32[2," q "]") Y ("f32[2," k "]") Z ("f32[2," v "]") \
-  "%s = Parameter : f32[2," state "]\n%g = Parameter : f32[2,5," decay "]\n%b = Parameter : f32[2,5,1,1]\n"
+#define LINEAR(q, k, v, state, decay) X ("f32[2," q "]") Y ("f32[2," k "]") Z ("f32[2," v "]") "%s = Parameter : f32[2," state "]\n%g = Parameter : f32[2,5," decay "]\n%b = Parameter : f32[2,5,1,1]\n"
 #define LITE_LSTM(op) \
   X ("i8[2,5]") Y ("i8[7,5]") "%r = Parameter : i8[7,3]\n%p = Parameter : i8[3,7]\n%h = Parameter : i8[2,3]\n" \
   "%c = Parameter : i16[2,7]\n%o = " op "(%x, _, %y, %y, %y, _, %r, %r, %r, _, _, _, _, _, _, _, %p, _, %h, %c)"
@@ -390,6 +389,7 @@ static const Row rows[] =
   { X ("f32[1,24,4,4]") Y ("f32[1,48,4,4]") Z ("f32[3]") "%o = Proposal(%x, %y, %z) {base_size=16, pre_nms_topn=10, post_nms_topn=5, nms_thresh=0.7, feat_stride=16, min_size=16, ratio=[1], scale=[1]} : f32[?,5], f32[?]", "f32[5,5], f32[5]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,5]") "%o = ROIPooling(%x, %y) {pooled_h=6, pooled_w=7, spatial_scale=1}", "f32[20,8,6,7]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,4]") Z ("i64[20]") "%o = ROIAlign(%x, %y, %z) {pooled_h=6, pooled_w=7, sampling_ratio=2, spatial_scale=1, mode=avg}", "f32[20,8,6,7]" },
+#include "infer-rows-proposals.h"
   { X ("f32[1,50,4]") Y ("f32[1,50,7]") "%z = Parameter : f32[50,4]\n"
     "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, max_classes_per_detection=2, num_classes=6}", "f32[1,20,4], f32[1,20], f32[1,20], f32[1]" },
   { X ("i8[1,50,4]") Y ("f32[1,40,7]") "%z = Parameter : f32[50,4]\n"

@@ -6,34 +6,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include "exec-case.h"
-
-#include <lpt/lpt-onnx.h>
-
-#include <string.h>
-
-#define FLOAT "1"
-#define INT64 "7"
-
-#define VALUE(name, elem, dims) \
-  "{'name':'" name "','type':{'tensorType':{'elemType':" elem ",'shape':{'dim':[" dims "]}}}}"
-#define DIM(n)              "{'dimValue':" n "}"
-#define OPEN(n)             "{'dimParam':'" n "'}"
-#define NAMED(name)         "{'name':'" name "'}"
-#define NODE(op, in, out, attributes) \
-  "{'opType':'" op "','input':[" in "],'output':[" out "],'attribute':[" attributes "]}"
-#define INT(name, value)    "{'name':'" name "','type':'INT','i':" value "}"
-#define INTS(name, values)  "{'name':'" name "','type':'INTS','ints':[" values "]}"
-#define REAL(name, value)   "{'name':'" name "','type':'FLOAT','f':" value "}"
-#define REALS(name, values) "{'name':'" name "','type':'FLOATS','floats':[" values "]}"
-#define TEXT(name, base64)  "{'name':'" name "','type':'STRING','s':'" base64 "'}"
-#define GRAPH(name, content) "{'name':'" name "','type':'GRAPH','g':{'name':'" name "'," content "}}"
-#define INIT(name, elem, dims, field, values) \
-  "{'name':'" name "','dataType':" elem ",'dims':[" dims "],'" field "':[" values "]}"
-#define IMPORTS(opset, imports, inits, in, nodes) \
-  "{'irVersion':8,'opsetImport':[{'version':" opset "}" imports "],'graph':{'name':'g','initializer':[" inits "]," \
-  "'input':[" in "],'output':[" NAMED ("y") "],'node':[" nodes "]}}"
-#define MODEL(opset, inits, in, nodes) IMPORTS (opset, "", inits, in, nodes)
+#include "onnx-case.h"
 
 #define X4   VALUE ("x", FLOAT, DIM ("4"))
 #define X12  VALUE ("x", FLOAT, DIM ("1") "," DIM ("2") "," DIM ("1") "," DIM ("2"))
@@ -52,14 +25,6 @@
   NODE ("DequantizeLinear", "'c','s','z'", "'y'", "")
 #define COPIES INTS ("consumed_inputs", "0")
 
-typedef struct
-{
-  const char *name, *model;
-  const char *shape;      /* of the input */
-  const char *values;     /* of the input: numbers */
-  const char *expected;
-} Case;
-
 /* A value whose rank an If leaves open: its branches have three axes and two. */
 #define BRANCH(name, op, in) GRAPH (name, "'output':[" NAMED ("b") "],'node':[" NODE (op, in, "'b'", "") "]")
 #define OPEN_RANK(nodes) \
@@ -72,7 +37,7 @@ typedef struct
          NODE ("If", "'e'", "'z'", BRANCH ("then_branch", "Squeeze", "'x','one'") "," \
                                    BRANCH ("else_branch", "Identity", "'x'")) "," nodes)
 
-static const Case cases[] = {
+static const OnnxCase cases[] = {
   /* broadcasting along a named axis, below opset 7 */
   { "add-along-axis",
     MODEL ("6", C2, X12, NODE ("Add", "'x','c'", "'y'", INT ("axis", "1") "," INT ("broadcast", "1"))),
@@ -280,7 +245,7 @@ static const Case cases[] = {
 #define X1114 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("1") "," DIM ("4"))
 
 /* What ONNX has and is not written. */
-static const Case read_only[] = {
+static const OnnxCase read_only[] = {
   /* 1 + 2 w + 3 w^2 + 4 w^3 for the roots w of 1 */
   { "dft-17", MODEL ("17", "", X141, NODE ("DFT", "'x'", "'y'", "")),
     "1,4,1", "1,2,3,4", "10,0,-2,2,-2,0,-2,-2" },
@@ -325,65 +290,6 @@ static const Case read_only[] = {
     "1,1,1,4", "1,2,3,4", "4,6,8,5" },
 };
 
-static LptTensor *
-tensor_of (const char *dims,
-           const char *numbers)
-{
-  g_auto (GStrv) lengths = g_strsplit (dims, ",", -1), values = g_strsplit (numbers, ",", -1);
-  g_autofree double *list = g_new0 (double, g_strv_length (values) + 1);
-  LptShape shape = { .rank = (gint) g_strv_length (lengths) };
-
-  for (gint i = 0; i < shape.rank; i++)
-    shape.dims[i] = g_ascii_strtoll (lengths[i], NULL, 10);
-  for (guint i = 0; values[i] != NULL; i++)
-    list[i] = g_ascii_strtod (values[i], NULL);
-  return lpt_tensor_from_f64 (LPT_DTYPE_F32, &shape, list, NULL);
-}
-
-static void
-run (const Case *c,
-     LptGraph   *graph)
-{
-  const ExecCase as = { .name = c->name, .tolerance = 1e-6 };
-  g_autoptr (LptTensor) input = tensor_of (c->shape, c->values), got = NULL;
-  g_autoptr (GError) error = NULL;
-
-  lpt_graph_set_input_shape (graph, "x", lpt_tensor_shape (input), &error);
-  g_assert_no_error (error);
-  got = exec_case_run (graph, &input, 0);
-  exec_case_compare (&as, got, c->expected);
-}
-
-static void
-test_case (gconstpointer data)
-{
-  const Case *c = data;
-  g_autofree char *json = g_strdelimit (g_strdup (c->model), "'", '"');
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error), again = NULL;
-  g_autoptr (GBytes) bytes = NULL;
-
-  g_assert_no_error (error);
-  bytes = lpt_onnx_serialise (graph, 0, &error);   /* before shapes are set */
-  g_assert_no_error (error);
-  run (c, graph);
-  again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
-  g_assert_no_error (error);
-  run (c, again);
-}
-
-static void
-test_read_only (gconstpointer data)
-{
-  const Case *c = data;
-  g_autofree char *json = g_strdelimit (g_strdup (c->model), "'", '"');
-  g_autoptr (GError) error = NULL;
-  g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error);
-
-  g_assert_no_error (error);
-  run (c, graph);
-}
-
 /* --- what is written --------------------------------------------------------------- */
 
 static LptGraph *
@@ -417,14 +323,14 @@ test_split_rest (void)
                                            "%a = Const {1} : i64[]\n"
                                            "%y = VariadicSplit(%x, %a, %l) : f32[1,1], f32[1,2]\n"
                                            "Result(%y.1)\n", NULL);
-      const Case c = { "split-rest", "", "1,3", "1,2,3", "2,3" };
+      const OnnxCase c = { "split-rest", "", "1,3", "1,2,3", "2,3" };
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
       LptTensor *written;
 
       g_assert_no_error (error);
       again = write_and_read (graph);
-      run (&c, again);
+      onnx_case_run (&c, again);
       written = lpt_node_const_in (lpt_node_src (g_ptr_array_index (again->results, 0), 0), 2);
       g_assert_nonnull (written);
       for (gint64 i = 0; i < lpt_tensor_count (written); i++)
@@ -445,14 +351,14 @@ test_index_types (void)
                                                "%%j = Const {2, 0} : %s[1,2]\n%%i = Relu(%%j) : %s[1,2]\n"
                                                "%%a = Const {1} : i64[]\n%%y = %s\nResult(%%y)\n",
                                                types[k / 2], types[k / 2], ops[k % 2]);
-      const Case c = { "index-types", "", "1,3", "1,2,3", "3,1" };
+      const OnnxCase c = { "index-types", "", "1,3", "1,2,3", "3,1" };
       g_autoptr (GError) error = NULL;
       g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
       LptDType dtype;
 
       g_assert_no_error (error);
       again = write_and_read (graph);
-      run (&c, again);
+      onnx_case_run (&c, again);
       dtype = lpt_node_in (lpt_node_src (g_ptr_array_index (again->results, 0), 0), 1)->dtype;
       g_assert_true (dtype == LPT_DTYPE_I32 || dtype == LPT_DTYPE_I64);
     }
@@ -490,7 +396,7 @@ test_wide_codes (void)
   static const char text[] = "graph {lowered=true}\n%x = Parameter : f32[1,2]\n"
                              "%b = Const {300, 5000000000} : i64[2] q{axis=0, scale=[0.5,0.25], zp=[100,0]}\n"
                              "%d = Dequantize(%b) : f32[2]\n%y = Add(%x, %d) : f32[1,2]\nResult(%y)\n";
-  const Case c = { "wide-codes", "", "1,2", "1,2", "101,1250000002" };
+  const OnnxCase c = { "wide-codes", "", "1,2", "1,2", "101,1250000002" };
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
   g_autoptr (GBytes) bytes = NULL;
@@ -502,7 +408,7 @@ test_wide_codes (void)
                                "\"opType\": \"DequantizeLinear\""));
   again = lpt_onnx_parse (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL, &error);
   g_assert_no_error (error);
-  run (&c, again);
+  onnx_case_run (&c, again);
 }
 
 /* Readers keep an Identity where one value has two names. */
@@ -512,13 +418,13 @@ test_identity (void)
   static const char text[] = "%x = Parameter : f32[1,2]\n%y = Identity(%x) : f32[1,2]\n"
                              "%q = Quantize(%x) : i8[1,2] q{scale=0.5}\n%i = Identity(%q) : i8[1,2] q{scale=0.5}\n"
                              "%d = Dequantize(%i) : f32[1,2]\n%z = Add(%y, %d) : f32[1,2]\nResult(%z)\n";
-  const Case c = { "identity", "", "1,2", "1,2.2", "2,4.2" };
+  const OnnxCase c = { "identity", "", "1,2", "1,2.2", "2,4.2" };
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, NULL, &error), again = NULL;
 
   g_assert_no_error (error);
   again = write_and_read (graph);
-  run (&c, again);
+  onnx_case_run (&c, again);
 }
 
 /* A Loop whose condition and number of the iteration are declared as vectors of one. */
@@ -537,15 +443,15 @@ test_identity (void)
 static void
 test_loop_of_one (void)
 {
-  const Case c = { "loop-of-one", LOOP_OF_ONE, "1", "1", "4" };   /* 1 + 0 + 1 + 2 */
+  const OnnxCase c = { "loop-of-one", LOOP_OF_ONE, "1", "1", "4" };   /* 1 + 0 + 1 + 2 */
   g_autofree char *json = g_strdelimit (g_strdup (c.model), "'", '"');
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_onnx_parse (json, strlen (json), NULL, &error), again = NULL;
 
   g_assert_no_error (error);
-  run (&c, graph);
+  onnx_case_run (&c, graph);
   again = write_and_read (graph);
-  run (&c, again);
+  onnx_case_run (&c, again);
   for (guint i = 0; i < again->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (again->nodes, i);
@@ -564,13 +470,13 @@ main (int   argc,
     {
       g_autofree char *path = g_strconcat ("/onnx-forms/", cases[i].name, NULL);
 
-      g_test_add_data_func (path, &cases[i], test_case);
+      g_test_add_data_func (path, &cases[i], onnx_case_test);
     }
   for (guint i = 0; i < G_N_ELEMENTS (read_only); i++)
     {
       g_autofree char *path = g_strconcat ("/onnx-forms/", read_only[i].name, NULL);
 
-      g_test_add_data_func (path, &read_only[i], test_read_only);
+      g_test_add_data_func (path, &read_only[i], onnx_case_test_read);
     }
   g_test_add_func ("/onnx-forms/split-rest", test_split_rest);
   g_test_add_func ("/onnx-forms/index-types", test_index_types);

@@ -251,7 +251,9 @@ lpt_onnx_map_conv (LptOnnxNode *on)
 void
 lpt_onnx_map_deform_conv (LptOnnxNode *on)
 {
-  LptValue *weights = lpt_onnx_in (on, 1), *offsets = lpt_onnx_in (on, 2), *mask = lpt_onnx_optional (on, 4), *y;
+  const gboolean openvino = on->argument != 0;
+  LptValue *weights = lpt_onnx_in (on, openvino ? 2 : 1), *offsets = lpt_onnx_in (on, openvino ? 1 : 2);
+  LptValue *mask = lpt_onnx_optional (on, openvino ? 3 : 4), *y;
   LptValue *x = lpt_onnx_with_rank (on, lpt_onnx_in (on, 0), weights->shape.rank);
   gint64 kernel[LPT_MAX_RANK];
   LptDeformableConvAttrs *attrs;
@@ -271,10 +273,10 @@ lpt_onnx_map_deform_conv (LptOnnxNode *on)
   lpt_ints_set (&attrs->pads_end, w.n, w.end);
   attrs->auto_pad = w.auto_pad;
   attrs->group = lpt_onnx_int (on, "group", 1);
-  attrs->deformable_group = lpt_onnx_int (on, "offset_group", 1);
-  attrs->bilinear_interpolation_pad = TRUE;
+  attrs->deformable_group = lpt_onnx_int (on, openvino ? "deformable_groups" : "offset_group", 1);
+  attrs->bilinear_interpolation_pad = !openvino;
   y = lpt_onnx_done (on, node);
-  lpt_onnx_set (on, 0, add_bias (on, y, lpt_onnx_optional (on, 3), w.n));
+  lpt_onnx_set (on, 0, openvino ? y : add_bias (on, y, lpt_onnx_optional (on, 3), w.n));
 }
 
 /* With output_shape (or SAME) the padding follows: ONNX gives the odd element to the end for SAME_UPPER, else to the
