@@ -167,7 +167,8 @@ first_part (const LptRoiAlign *a,
   part.h = (box[3] + before) * scale + after - part.y;
   if (a->rotated)
     part = (Part) { .w = box[2] * scale, .h = box[3] * scale, .y = -box[3] * scale / 2, .x = -box[2] * scale / 2,
-                    .cos = cos (box[4]), .sin = sin (box[4]), .cy = box[1] * scale - 0.5, .cx = box[0] * scale - 0.5 };
+                    .cos = cos (box[4]), .sin = sin (a->clockwise ? -box[4] : box[4]),
+                    .cy = box[1] * scale - 0.5, .cx = box[0] * scale - 0.5 };
   if (a->not_small)
     {
       part.w = MAX (part.w, 1);
@@ -242,4 +243,19 @@ lpt_roi_align_init (LptRoiAlign            *a,
                        .not_small = attrs->aligned_mode == LPT_ROI_ASYMMETRIC };
   if (out->dims[0] * a->rows * a->cols >= image->n * image->h * image->w / 4)
     a->blocks = image->n * (image->c / LANES);
+}
+
+void
+lpt_roi_align_init_rotated (LptRoiAlign                   *a,
+                            const LptRoiImage             *image,
+                            const LptRoiAlignRotatedAttrs *attrs,
+                            LptRoiAlignAttrs              *align,
+                            const LptShape                *out)
+{
+  *align = (LptRoiAlignAttrs) { .sampling_ratio = attrs->sampling_ratio, .spatial_scale = attrs->spatial_scale,
+                                .mode = LPT_ROI_ALIGN_AVG };
+  lpt_roi_align_init (a, image, align, out);
+  a->rotated = TRUE;
+  a->clockwise = attrs->clockwise_mode;
+  a->not_small = FALSE;
 }

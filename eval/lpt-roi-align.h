@@ -34,7 +34,8 @@ typedef struct
   LptRoiImage             image;
   const LptRoiAlignAttrs *attrs;
   gint64                  rows, cols;      /* parts of a region */
-  gboolean                rotated;         /* a region is its centre, width, height and angle against the clock */
+  gboolean                rotated;         /* a region is its centre, width, height and angle */
+  gboolean                clockwise;       /* so the angle counts */
   gboolean                not_small;       /* a region is one element high and wide at least */
   gint64                  blocks;          /* of LANES channels, of all images, that are worth weaving: all or none */
   const float            *woven;           /* block after block; or NULL */
@@ -65,7 +66,10 @@ lpt_roi_sample (const LptRoiImage *image,
 /* For results of shape @out; @attrs stays the caller's. */
 void lpt_roi_align_init   (LptRoiAlign *a, const LptRoiImage *image, const LptRoiAlignAttrs *attrs,
                            const LptShape *out);
+/* ROIAlignRotated; @align: the caller's, which is filled */
+void lpt_roi_align_init_rotated (LptRoiAlign *a, const LptRoiImage *image, const LptRoiAlignRotatedAttrs *attrs,
+                                 LptRoiAlignAttrs *align, const LptShape *out);
 /* Block @i of all to its place in @woven. */
 void lpt_roi_weave        (const LptRoiAlign *a, gint64 i, float *woven);
-/* All channels of the region @box of image @n; @taps: room for LPT_ROI_TAPS. */
+/* All channels of the region @box (4 numbers, 5 where it is rotated) of image @n; @taps: room for LPT_ROI_TAPS. */
 void lpt_roi_align_region (const LptRoiAlign *a, const float *box, gint64 n, LptRoiTap *taps, float *y);

@@ -33,31 +33,44 @@ lpt_roi_pyramid_set (LptRoiPyramid     *p,
   LptRoiAlign *a = &p->levels[level];
 
   lpt_roi_align_init (a, image, &p->align, out);
+  a->attrs = NULL;
   a->not_small = TRUE;
   a->blocks = 0;
 }
 
+static float
+area_of (const float *box)
+{
+  return (box[2] - box[0]) * (box[3] - box[1]);
+}
+
+guint
+lpt_roi_pyramid_level (const LptRoiPyramid *p,
+                       const float         *box)
+{
+  const float level = floorf (log2f (sqrtf (area_of (box)) / 224 + 1e-6f) + 2);
+
+  return level > 0 ? (guint) MIN (level, (float) (p->n - 1)) : 0;
+}
+
 void
 lpt_roi_pyramid_region (const LptRoiPyramid *p,
+                        guint                level,
+                        const float         *x,
                         const float         *box,
                         LptRoiTap           *taps,
                         float               *y)
 {
-  const float area = (box[2] - box[0]) * (box[3] - box[1]);
   LptRoiAlignAttrs attrs = p->align;
-  LptRoiAlign a;
-  float level;
+  LptRoiAlign a = p->levels[level];
 
-  if (!(area > 0))
+  if (!(area_of (box) > 0))
     {
-      a = p->levels[0];
       memset (y, 0, (gsize) (a.image.c * a.rows * a.cols) * sizeof (float));
       return;
     }
-  level = floorf (log2f (sqrtf (area) / 224 + 1e-6f) + 2);
-  level = CLAMP (level, 0, (float) (p->n - 1));
-  a = p->levels[(guint) level];
-  attrs.spatial_scale = 1.0f / (float) p->attrs->pyramid_scales.v[(guint) level];
+  attrs.spatial_scale = 1.0f / (float) p->attrs->pyramid_scales.v[level];
+  a.image.x = x;
   a.attrs = &attrs;
   lpt_roi_align_region (&a, box, 0, taps, y);
 }

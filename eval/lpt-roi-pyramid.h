@@ -14,8 +14,11 @@ typedef struct
   guint                            n;
 } LptRoiPyramid;
 
-/* @levels: room for @n, which lpt_roi_pyramid_set() fills; results have shape @out. */
+/* @levels: room for @n, which lpt_roi_pyramid_set() fills; results have shape @out. image->x does not count. */
 void lpt_roi_pyramid_init   (LptRoiPyramid *p, const LptDetectronFeaturesAttrs *attrs, LptRoiAlign *levels, guint n);
 void lpt_roi_pyramid_set    (LptRoiPyramid *p, guint level, const LptRoiImage *image, const LptShape *out);
-/* All channels of the region @box; @taps: room for LPT_ROI_TAPS. */
-void lpt_roi_pyramid_region (const LptRoiPyramid *p, const float *box, LptRoiTap *taps, float *y);
+/* That of the region @box, or any for one without an area. */
+guint lpt_roi_pyramid_level (const LptRoiPyramid *p, const float *box);
+/* All channels of the region @box of @level, whose data are @x; @taps: room for LPT_ROI_TAPS. */
+void lpt_roi_pyramid_region (const LptRoiPyramid *p, guint level, const float *x, const float *box, LptRoiTap *taps,
+                             float *y);

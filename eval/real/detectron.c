@@ -122,7 +122,12 @@ lpt_run_detectron_features (LptCall *call,
                            &call->out[0].shape);
     }
   for (r = 0; r < n; r++)
-    lpt_roi_pyramid_region (&pyramid, regions + 4 * r, taps, y + r * lpt_dims_product (&call->out[0].shape, 1, 4));
+    {
+      const guint level = lpt_roi_pyramid_level (&pyramid, regions + 4 * r);
+
+      lpt_roi_pyramid_region (&pyramid, level, levels[level].image.x, regions + 4 * r, taps,
+                              y + r * lpt_dims_product (&call->out[0].shape, 1, 4));
+    }
   if (same != NULL && n > 0)
     memcpy (same, regions, (gsize) n * 4 * sizeof (float));
 

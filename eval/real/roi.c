@@ -148,7 +148,6 @@ lpt_run_roi_pooling (LptCall *call,
 /* Room for taps, and the image woven where there are enough regions for it. */
 static gboolean
 open_align (LptCall     *call,
-            const Image *image,
             LptRoiAlign *a,
             LptRoiTap  **taps,
             GError     **error)
@@ -156,11 +155,10 @@ open_align (LptCall     *call,
   float *woven;
   gint64 i;
 
-  lpt_roi_align_init (a, image, LPT_ATTRS (call->node, LptRoiAlignAttrs), &call->out[0].shape);
   *taps = lpt_call_scratch (call, LPT_ROI_TAPS, sizeof (LptRoiTap), error);
   if (*taps == NULL || a->blocks == 0)
     return *taps != NULL;
-  woven = lpt_call_scratch (call, (gsize) (a->blocks * LPT_ROI_LANES * image->h * image->w), sizeof (float), error);
+  woven = lpt_call_scratch (call, (gsize) (a->blocks * LPT_ROI_LANES * a->image.h * a->image.w), sizeof (float), error);
   if (woven == NULL)
     return FALSE;
   for (i = 0; i < a->blocks; i++)
@@ -170,66 +168,58 @@ open_align (LptCall     *call,
   return TRUE;
 }
 
-gboolean
-lpt_run_roi_align (LptCall *call,
-                   GError **error)
+/* Regions are rows of @columns numbers. */
+static gboolean
+run_align (LptCall     *call,
+           LptRoiAlign *a,
+           gint64       columns,
+           GError     **error)
 {
   const float *rois = lpt_call_f32 (call, 1, error);
   const gint64 *images = rois != NULL ? lpt_call_i64 (call, 2, error) : NULL;
   float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
   LptRoiTap *taps;
-  LptRoiAlign a;
-  Image image;
   gint64 r, n;
 
-  if (y == NULL || !open_image (call, &image, error) || !open_align (call, &image, &a, &taps, error))
+  if (y == NULL || !open_align (call, a, &taps, error))
     return FALSE;
   for (r = 0; r < call->out[0].shape.dims[0]; r++)
     {
-      if (!image_index (&image, (double) images[r], &n, error))
+      if (!image_index (&a->image, (double) images[r], &n, error))
         return FALSE;
-      lpt_roi_align_region (&a, rois + r * 4, n, taps, y + r * image.c * a.rows * a.cols);
+      lpt_roi_align_region (a, rois + r * columns, n, taps, y + r * a->image.c * a->rows * a->cols);
     }
 
   return TRUE;
 }
 
 gboolean
+lpt_run_roi_align (LptCall *call,
+                   GError **error)
+{
+  LptRoiAlign a;
+  Image image;
+
+  if (!open_image (call, &image, error))
+    return FALSE;
+  lpt_roi_align_init (&a, &image, LPT_ATTRS (call->node, LptRoiAlignAttrs), &call->out[0].shape);
+
+  return run_align (call, &a, 4, error);
+}
+
+gboolean
 lpt_run_roi_align_rotated (LptCall *call,
                            GError **error)
 {
-  const LptRoiAlignRotatedAttrs *attrs = LPT_ATTRS (call->node, LptRoiAlignRotatedAttrs);
-  const LptRoiAlignAttrs align = { .sampling_ratio = attrs->sampling_ratio, .spatial_scale = attrs->spatial_scale,
-                                   .mode = LPT_ROI_ALIGN_AVG };
-  const float *rois = lpt_call_f32 (call, 1, error);
-  const gint64 *images = rois != NULL ? lpt_call_i64 (call, 2, error) : NULL;
-  float *y = images != NULL ? lpt_call_out_f32 (call, 0, error) : NULL;
-  LptRoiTap *taps;
+  LptRoiAlignAttrs attrs;
   LptRoiAlign a;
   Image image;
-  gint64 r, n;
-  guint k;
 
-  if (y == NULL || !open_image (call, &image, error) ||
-      (taps = lpt_call_scratch (call, LPT_ROI_TAPS, sizeof *taps, error)) == NULL)
+  if (!open_image (call, &image, error))
     return FALSE;
-  lpt_roi_align_init (&a, &image, &align, &call->out[0].shape);
-  a.rotated = TRUE;
-  a.not_small = FALSE;
-  for (r = 0; r < call->out[0].shape.dims[0]; r++)
-    {
-      float box[5];
+  lpt_roi_align_init_rotated (&a, &image, LPT_ATTRS (call->node, LptRoiAlignRotatedAttrs), &attrs, &call->out[0].shape);
 
-      if (!image_index (&image, (double) images[r], &n, error))
-        return FALSE;
-      for (k = 0; k < 5; k++)
-        box[k] = rois[r * 5 + k];
-      if (attrs->clockwise_mode)
-        box[4] = -box[4];
-      lpt_roi_align_region (&a, box, n, taps, y + r * image.c * a.rows * a.cols);
-    }
-
-  return TRUE;
+  return run_align (call, &a, 5, error);
 }
 
 /* --- PSROIPooling --- */

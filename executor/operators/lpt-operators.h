@@ -103,6 +103,8 @@ gboolean lpt_prepare_float_arg      (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_top_k          (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_pool_places    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_roi_align      (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_roi_align_rotated (LptProgram *program, LptProgramOp *op);
+gboolean lpt_prepare_roi_pyramid    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_linear_attention (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_dft              (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_idft             (LptProgram *program, LptProgramOp *op);

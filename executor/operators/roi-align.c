@@ -1,4 +1,4 @@
-/* roi-align.c - ROIAlign of real images
+/* roi-align.c - ROIAlign and ROIAlignRotated of real images
  *
  * A region is a task; where many of them read the image, another op in front weaves it, four channels side by side.
  * What is done with a region is eval/lpt-roi-align.h. Bits are those of the op.
@@ -17,6 +17,8 @@
 typedef struct
 {
   LptRoiAlign align;           /* without data */
+  LptRoiAlignAttrs attrs;      /* of rotated regions: align.attrs */
+  gsize       columns;         /* numbers of a region */
   gint64     *images;          /* of each region; owned */
 } Regions;
 
@@ -46,7 +48,7 @@ regions_run (const LptProgramOp *op,
   a.image.x = (const float *) (gconstpointer) data->in[0];
   a.woven = op->form.n_in > 2 ? (const float *) (gconstpointer) data->in[2] : NULL;
   for (; task < end; task++)
-    lpt_roi_align_region (&a, boxes + task * 4, r->images[task], (LptRoiTap *) (gpointer) data->workspace,
+    lpt_roi_align_region (&a, boxes + task * r->columns, r->images[task], (LptRoiTap *) (gpointer) data->workspace,
                           (float *) (gpointer) data->out + (gint64) task * a.image.c * a.rows * a.cols);
 }
 
@@ -96,36 +98,78 @@ weave_first (LptProgram      *program,
   return last;
 }
 
-gboolean
-lpt_prepare_roi_align (LptProgram   *program,
-                       LptProgramOp *op)
+/* @r: how regions are aligned */
+static gboolean
+prepare (LptProgram   *program,
+         LptProgramOp *op,
+         Regions      *r)
 {
-  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+  const LptShape *y = &op->out[0]->array.shape;
   LptProgramValue *data = op->in[0], *boxes = op->in[1], *out = op->out[0], *woven = NULL;
   LptProgramOp *last = op;
-  Regions r = { .images = NULL };
+  Regions *params;
 
-  if (!lpt_program_is_real (data) || !lpt_program_is_real (boxes) || !lpt_program_is_real (out))
-    return lpt_refuse (op, LPT_REMARK_TYPES);
-  if (data->kind == LPT_STORAGE_CONST)
-    return lpt_refuse (op, LPT_REMARK_CONSTANT);
-  if (x->rank != 4 || y->rank != 4 || !lpt_shape_is_static (x) || !lpt_shape_is_static (y) ||
-      lpt_program_count (data) == 0 || lpt_program_count (out) == 0)
-    return lpt_refuse (op, LPT_REMARK_SHAPES);
-  if (!knows_images (op->in[2], x->dims[0]))
-    return lpt_refuse (op, LPT_REMARK_COMPUTED);
-
-  lpt_roi_align_init (&r.align, &(LptRoiImage) { NULL, x->dims[0], x->dims[1], x->dims[2], x->dims[3] },
-                      LPT_ATTRS (op->node, LptRoiAlignAttrs), y);
-  r.images = g_memdup2 (op->in[2]->array.data, lpt_program_count (op->in[2]) * sizeof (gint64));
-  if (r.align.blocks > 0)
-    last = weave_first (program, op, &r, &woven);
+  r->images = g_memdup2 (op->in[2]->array.data, lpt_program_count (op->in[2]) * sizeof (gint64));
+  if (r->align.blocks > 0)
+    last = weave_first (program, op, r, &woven);
+  params = g_memdup2 (r, sizeof *r);
+  if (r->align.rotated)
+    params->align.attrs = &params->attrs;
   lpt_program_set_form (last, &(LptOpForm) {
-    .run = regions_run, .params = g_memdup2 (&r, sizeof r), .clear = regions_clear, .kernel = "roi_align",
-    .tasks = (gsize) y->dims[0], .workspace = (LPT_ROI_TAPS * sizeof (LptRoiTap) + 63) & ~(gsize) 63,
-    .n_in = woven != NULL ? 3 : 2,
+    .run = regions_run, .params = params, .clear = regions_clear, .kernel = "roi_align", .tasks = (gsize) y->dims[0],
+    .workspace = (LPT_ROI_TAPS * sizeof (LptRoiTap) + 63) & ~(gsize) 63, .n_in = woven != NULL ? 3 : 2,
     .in = LPT_OPERANDS ({ data, LPT_LAYOUT_TYPED }, { boxes, LPT_LAYOUT_TYPED }, { woven, LPT_LAYOUT_TYPED }),
     .out = out, .out_layout = LPT_LAYOUT_TYPED });
 
   return TRUE;
+}
+
+/* Is it an image and regions of images that are there? */
+static gboolean
+check_regions (LptProgramOp *op,
+               LptRoiImage  *image)
+{
+  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+
+  if (!lpt_program_is_real (op->in[0]) || !lpt_program_is_real (op->in[1]) || !lpt_program_is_real (op->out[0]))
+    return lpt_refuse (op, LPT_REMARK_TYPES);
+  if (op->in[0]->kind == LPT_STORAGE_CONST)
+    return lpt_refuse (op, LPT_REMARK_CONSTANT);
+  if (x->rank != 4 || y->rank != 4 || !lpt_shape_is_static (x) || !lpt_shape_is_static (y) ||
+      lpt_program_count (op->in[0]) == 0 || lpt_program_count (op->out[0]) == 0)
+    return lpt_refuse (op, LPT_REMARK_SHAPES);
+  if (!knows_images (op->in[2], x->dims[0]))
+    return lpt_refuse (op, LPT_REMARK_COMPUTED);
+  *image = (LptRoiImage) { NULL, x->dims[0], x->dims[1], x->dims[2], x->dims[3] };
+
+  return TRUE;
+}
+
+gboolean
+lpt_prepare_roi_align (LptProgram   *program,
+                       LptProgramOp *op)
+{
+  Regions r = { .columns = 4 };
+  LptRoiImage image;
+
+  if (!check_regions (op, &image))
+    return FALSE;
+  lpt_roi_align_init (&r.align, &image, LPT_ATTRS (op->node, LptRoiAlignAttrs), &op->out[0]->array.shape);
+
+  return prepare (program, op, &r);
+}
+
+gboolean
+lpt_prepare_roi_align_rotated (LptProgram   *program,
+                               LptProgramOp *op)
+{
+  Regions r = { .columns = 5 };
+  LptRoiImage image;
+
+  if (!check_regions (op, &image))
+    return FALSE;
+  lpt_roi_align_init_rotated (&r.align, &image, LPT_ATTRS (op->node, LptRoiAlignRotatedAttrs), &r.attrs,
+                              &op->out[0]->array.shape);
+
+  return prepare (program, op, &r);
 }
