@@ -1,6 +1,6 @@
 /* lpt-composite.h - ops that are made of others, spelled out
  *
- * The rules: lpt-composites.def; lpt-attention.c, lpt-einsum.c, lpt-adaptive-pool.c.
+ * The rules: lpt-composites.def; lpt-attention.c, lpt-einsum.c, lpt-adaptive-pool.c, lpt-binary-conv.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

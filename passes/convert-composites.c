@@ -4,6 +4,7 @@
  *     =>  MatMul (Softmax (MatMul (q * scale, k') + mask), v)
  *     Einsum (a, b)  =>  Reshape (Transpose (MatMul (Reshape (Transpose (a)), ..)))
  *     AdaptiveAvgPool (x)  =>  AvgPool (x)        where its windows have one length; AdaptiveMaxPool likewise
+ *     BinaryConvolution (x, w)  =>  Convolution (FakeQuantize (Pad (sign (x))), sign (w))
  *
  * in graphs that carry quantization, or get it at run time, so that dequantizations of their operands meet products,
  * whose rules are those of any other. Elsewhere the ops stay, for which runtimes have kernels of their own. Exact in

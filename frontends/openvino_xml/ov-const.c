@@ -32,6 +32,19 @@ ov_swap_nibbles (GBytes *bytes, gsize offset, gsize size)
   return g_bytes_new_take (copy, size);
 }
 
+/* Bits, the first in the highest place of a byte, as bytes of 0 and 1. */
+static GBytes *
+ov_spread_bits (GBytes *bytes, gsize offset, gsize count)
+{
+  guint8 *copy = g_try_malloc (MAX (count, 1));
+  if (copy == NULL)
+    return NULL;
+  const guint8 *in = (const guint8 *) g_bytes_get_data (bytes, NULL) + offset;
+  for (gsize i = 0; i < count; i++)
+    copy[i] = in[i / 8] >> (7 - i % 8) & 1;
+  return g_bytes_new_take (copy, count);
+}
+
 /* Do @need of @size bytes stand at *@offset of the weights? *@offset of none is 0. */
 static gboolean
 ov_place (const OvBuild *b, const OvLayer *layer, gsize need, guint64 size, guint64 *offset, GError **error)
@@ -65,7 +78,8 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
       ov_error (error, b, layer, LPT_ERROR_INVALID, "attribute \"element_type\" is missing");
       return NULL;
     }
-  LptDType dtype = lpt_dtype_from_name (type);
+  LptDType dtype = ov_dtype (type);
+  const gboolean bits = ov_is_bit (type);
   LptShape shape;
   guint64 offset, size;
   gint64 count;
@@ -88,20 +102,23 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
                 lpt_shape_is_static (&shape) ? "too large" : "not static");
       return NULL;
     }
+  if (bits)
+    need = (gsize) (count / 8 + (count % 8 != 0));
   if (size < need)
     {
       ov_error (error, b, layer, LPT_ERROR_INVALID,
                 "size %" G_GUINT64_FORMAT " is too small: %s of shape \"%.80s\" takes %" G_GSIZE_FORMAT " bytes", size,
-                lpt_dtype_name (dtype), dims != NULL ? dims : "", need);
+                bits ? "u1" : lpt_dtype_name (dtype), dims != NULL ? dims : "", need);
       return NULL;
     }
   if (!ov_place (b, layer, need, size, &offset, error))
     return NULL;
   g_autoptr (GBytes) bytes = b->files->weights != NULL ? g_bytes_ref (b->files->weights) : g_bytes_new (NULL, 0);
-  if (lpt_dtype_bits (dtype) == 4 && b->net->version == 10 && need > 0)
+  if (need > 0 && (bits || (lpt_dtype_bits (dtype) == 4 && b->net->version == 10)))
     {
       g_bytes_unref (bytes);
-      bytes = ov_swap_nibbles (b->files->weights, (gsize) offset, need);
+      bytes = bits ? ov_spread_bits (b->files->weights, (gsize) offset, (gsize) count)
+                   : ov_swap_nibbles (b->files->weights, (gsize) offset, need);
       offset = 0;
       if (bytes == NULL)
         {
@@ -112,7 +129,7 @@ ov_constant (const OvBuild *b, const OvLayer *layer, GError **error)
   LptTensor *tensor = lpt_tensor_new_bytes (dtype, &shape, bytes, (gsize) offset, error);
   if (tensor == NULL)
     ov_prefix (error, b, layer);
-  else if (lpt_tensor_size (tensor) > size)
+  else if (!bits && lpt_tensor_size (tensor) > size)
     {
       ov_error (error, b, layer, LPT_ERROR_INVALID,
                 "size %" G_GUINT64_FORMAT " is too small: its strings take %" G_GSIZE_FORMAT " bytes", size,

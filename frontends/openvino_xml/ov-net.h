@@ -11,6 +11,20 @@
 
 #include <lpt/lpt-body.h>
 
+/* Numbers of one bit are read as bytes of 0 and 1. */
+static inline gboolean
+ov_is_bit (const char *type)
+{
+  return g_ascii_strcasecmp (type, "u1") == 0 || g_ascii_strcasecmp (type, "BIN") == 0;
+}
+
+/* The element type that a file calls @type. */
+static inline LptDType
+ov_dtype (const char *type)
+{
+  return ov_is_bit (type) ? LPT_DTYPE_U8 : lpt_dtype_from_name (type);
+}
+
 typedef struct _OvNet   OvNet;
 typedef struct _OvLayer OvLayer;
 

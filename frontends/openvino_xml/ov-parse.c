@@ -130,7 +130,7 @@ ov_ports (OvXml *x, OvLayer *layer, GArray *ports, const char *direction)
       port.precision = g_strdup (ov_attr (x, "precision"));
       port.names = g_strdup (ov_attr (x, "names"));
       if (port.precision != NULL)
-        port.dtype = lpt_dtype_from_name (port.precision);
+        port.dtype = ov_dtype (port.precision);
       g_array_append_val (ports, port);
       OvPort *p = &g_array_index (ports, OvPort, ports->len - 1);
 

@@ -143,6 +143,37 @@ lpt_infer_convolution (LptNode *node,
   return lpt_infer_set (node, 0, dtype, &out, error);
 }
 
+/* Data and weights of any types; as many numbers as those of a Convolution. */
+gboolean
+lpt_infer_binary_convolution (LptNode *node,
+                              GError **error)
+{
+  const LptBinaryConvAttrs *attrs = LPT_ATTRS (node, LptBinaryConvAttrs);
+  const LptWindow window = { &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end,
+                             (LptAutoPad) attrs->auto_pad, LPT_ROUNDING_FLOOR };
+  LptShape x = lpt_infer_shape_in (node, 0);
+  LptShape w = lpt_infer_shape_in (node, 1);
+  LptShape out;
+  gint rank;
+
+  if (!lpt_infer_want_number (node, 0, error) || !data_rank (&x, &w, 0, &attrs->strides, &rank, error))
+    return FALSE;
+  if (rank == LPT_DYNAMIC)
+    return lpt_infer_set_rank (node, 0, lpt_infer_dtype_in (node, 0), LPT_DYNAMIC, error);
+  if (!lpt_window_check (&window, rank - 2, error) ||
+      !check_channels (lpt_shape_dim (&x, 1), lpt_shape_dim (&w, 1), error))
+    return FALSE;
+
+  out = lpt_shape_unknown (rank);
+  out.dims[0] = lpt_shape_dim (&x, 0);
+  out.dims[1] = lpt_shape_dim (&w, 0);
+  for (gint i = 0; i < rank - 2; i++)
+    if (!lpt_window_out (&window, i, lpt_shape_dim (&x, i + 2), lpt_shape_dim (&w, i + 2), &out.dims[i + 2], error))
+      return FALSE;
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
+}
+
 /* --- transposed --- */
 
 static gboolean

@@ -267,20 +267,36 @@ index_result (Account         *account,
   index_untouched (account, source, "", by_origin);
 }
 
+/* Of all nodes that stand for it. */
+static gint64
+macs_of (const GArray *live)
+{
+  gint64 sum = 0;
+
+  for (guint i = 0; live != NULL && i < live->len; i++)
+    sum += MAX (lpt_node_macs (g_array_index (live, Live, i).node), 0);
+
+  return sum;
+}
+
 /* --- where real data come from --- */
 
-/* The type of what stands for @name: real when one of several nodes is. UNDEFINED when nothing does. */
+/* The type of what stands for @name: real when one of several nodes is; of those that multiply, where some do.
+ * UNDEFINED when nothing does. */
 static LptDType
 type_of (const Account *account,
          const char    *name)
 {
   const GArray *list = g_hash_table_lookup (account->live, name);
+  const gboolean multiplies = macs_of (list) > 0;
   LptDType result = LPT_DTYPE_UNDEFINED;
 
   for (guint i = 0; list != NULL && i < list->len; i++)
     {
       LptDType dtype = lpt_node_runs_in (g_array_index (list, Live, i).node);
 
+      if (multiplies && lpt_node_macs (g_array_index (list, Live, i).node) <= 0)
+        continue;
       if (result == LPT_DTYPE_UNDEFINED || dtype == LPT_DTYPE_F32)
         result = dtype;
     }
@@ -438,18 +454,6 @@ deciding (const char *own)
   const char *last = g_strrstr (own, LPT_BETWEEN_REASONS);
 
   return lpt_reason_find (last != NULL ? last + strlen (LPT_BETWEEN_REASONS) : own);
-}
-
-/* Of all nodes that stand for it. */
-static gint64
-macs_of (const GArray *live)
-{
-  gint64 sum = 0;
-
-  for (guint i = 0; live != NULL && i < live->len; i++)
-    sum += MAX (lpt_node_macs (g_array_index (live, Live, i).node), 0);
-
-  return sum;
 }
 
 static void

@@ -298,7 +298,8 @@ lpt_graph_is_quantized (LptGraph *graph)
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       LptTensor *constant = node->op == LPT_OP_CONVERT ? lpt_node_const_in (node, 0) : NULL;
 
-      if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || is_spelled_quantizer (node))
+      if ((node->info->flags & LPT_OP_F_QUANTIZES) != 0 || is_spelled_quantizer (node) ||
+          node->op == LPT_OP_BINARY_CONVOLUTION)      /* of one bit, whatever its data have */
         return TRUE;
       if (constant != NULL && lpt_dtype_is_real (node->out[0].dtype) &&
           lpt_dtype_holds_codes (lpt_tensor_dtype (constant)))

@@ -53,6 +53,16 @@ static const ExecCase cases[] =
     "%x = Const {1, 2, 3, 4} : f32[1,1,2,2]\n%o = Const {0.5, 0, 0, 0, 0, 0, 0, 0} : f32[1,2,2,2]\n%w = Const {2} : f32[1,1,1,1]\n"
     "%y = DeformableConvolution(%x, %o, %w) {strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]} : f32[1,1,2,2]\nResult(%y)\n",
     "4, 4, 6, 8" },
+  { "binary-convolution",          /* signs 1 -1 1 -1 by 1 1; what is padded is -1, or 1 */
+    "%x = Const {1, 0, 3, -4} : f32[1,1,4]\n%w = Const {1, 1} : u8[1,1,2]\n%v = Const {-1, 1} : i8[1,1,2]\n"
+    "%y = BinaryConvolution(%x, %w) {strides=[1], pads_begin=[1], pads_end=[0], dilations=[1], pad_value=0} "
+    ": f32[1,1,4]\n"
+    "%z = BinaryConvolution(%x, %v) {strides=[1], pads_begin=[0], pads_end=[1], dilations=[1], pad_value=1} "
+    ": f32[1,1,4]\n"
+    "%u = BinaryConvolution(%x, %w) {strides=[3], pads_begin=[0], pads_end=[0], dilations=[1], auto_pad=same_lower, "
+    "pad_value=-1} : f32[1,1,2]\n"
+    "Result(%y)\nResult(%z)\nResult(%u)\n",
+    "0, 0, 0, 0; -2, 2, -2, 2; 0, 0" },
   { "matmul-batch",
     "%a = Const {1, 2, 3, 4, 5, 6} : f32[2,3]\n%b = Const {-4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7} : f32[2,3,2]\n"
     "%y = MatMul(%a, %b) : f32[2,2,2]\nResult(%y)\n",

@@ -389,7 +389,7 @@ static const Row rows[] =
   { X ("f32[1,24,4,4]") Y ("f32[1,48,4,4]") Z ("f32[3]") "%o = Proposal(%x, %y, %z) {base_size=16, pre_nms_topn=10, post_nms_topn=5, nms_thresh=0.7, feat_stride=16, min_size=16, ratio=[1], scale=[1]} : f32[?,5], f32[?]", "f32[5,5], f32[5]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,5]") "%o = ROIPooling(%x, %y) {pooled_h=6, pooled_w=7, spatial_scale=1}", "f32[20,8,6,7]" },
   { X ("f32[1,8,14,14]") Y ("f32[20,4]") Z ("i64[20]") "%o = ROIAlign(%x, %y, %z) {pooled_h=6, pooled_w=7, sampling_ratio=2, spatial_scale=1, mode=avg}", "f32[20,8,6,7]" },
-#include "infer-rows-proposals.h"
+#include "infer-rows-more.h"
   { X ("f32[1,50,4]") Y ("f32[1,50,7]") "%z = Parameter : f32[50,4]\n"
     "%o = DetectionPostProcess(%x, %y, %z) {max_detections=10, max_classes_per_detection=2, num_classes=6}", "f32[1,20,4], f32[1,20], f32[1,20], f32[1]" },
   { X ("i8[1,50,4]") Y ("f32[1,40,7]") "%z = Parameter : f32[50,4]\n"

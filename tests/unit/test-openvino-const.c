@@ -36,6 +36,12 @@ test_constants (void)
     { 10, PLACE ("u4", "4", "0", "2"), FOUR, "U4", "{2, 1, 4, 3} : u4[4]", NULL },
     { 11, PLACE ("i4", "4", "6", "2"), FOUR, "I4", "{-1, -1, -2, -1} : i4[4]", NULL },
     { 10, PLACE ("i4", "4", "6", "2"), FOUR, "I4", "{-1, -1, -1, -2} : i4[4]", NULL },
+    /* bits are bytes, the first is the highest of a byte */
+    { 11, PLACE ("u1", "10", "0", "2"), "<dim>10</dim>", "U1", "{0, 0, 1, 0, 0, 0, 0, 1, 0, 1} : u8[10]", NULL },
+    { 10, PLACE ("u1", "4", "1", "1"), FOUR, "BIN", "{0, 1, 0, 0} : u8[4]", NULL },
+    { 11, PLACE ("u1", "10", "0", "1"), "<dim>10</dim>", "U1", NULL,
+      "size 1 is too small: u1 of shape \"10\" takes 2 bytes" },
+    { 11, PLACE ("u1", "80", "0", "10"), "<dim>80</dim>", "U1", NULL, "offset 0 + size 10 is past the end of" },
     { 10, PLACE ("u8", "4", "0", "4"), FOUR, "U8", "{33, 67, 0, 0} : u8[4]", NULL },
     { 11, PLACE ("f32", "", "2", "4"), "", "FP32", "{1} : f32[]", NULL },
     { 11, PLACE ("i8", "0", "99", "0"), "<dim>0</dim>", "I8", "{} : i8[0]", NULL },

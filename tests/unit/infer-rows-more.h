@@ -1,4 +1,4 @@
-/* infer-rows-proposals.h - rows of test-infer.c: ops that choose regions
+/* infer-rows-more.h - rows of test-infer.c: ops that choose regions, and of one bit
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -74,6 +74,10 @@
   { X ("f32[1,17,14,14]") Y ("f32[20,5]") "%o = DeformablePSROIPooling(%x, %y) {output_dim=2, group_size=3, "
     "spatial_scale=1}",
     "!input has 17 channels, not output_dim times group_size^2" },
+
+  { X ("f32[1,4,8,8]") Y ("u8[5,4,3,3]") "%o = BinaryConvolution(%x, %y) {" CONV ", pad_value=0}", "f32[1,5,6,6]" },
+  { X ("f32[1,4,8,8]") Y ("u8[5,3,3,3]") "%o = BinaryConvolution(%x, %y) {" CONV ", pad_value=0}",
+    "!data has 4 channels, the weights take 3" },
 
 #undef TOP
 #undef PRE
