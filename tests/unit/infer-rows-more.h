@@ -1,4 +1,4 @@
-/* infer-rows-more.h - rows of test-infer.c: ops that choose regions, and of one bit
+/* infer-rows-more.h - rows of test-infer.c: ops that choose regions, and of one bit; colours
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -78,6 +78,14 @@
   { X ("f32[1,4,8,8]") Y ("u8[5,4,3,3]") "%o = BinaryConvolution(%x, %y) {" CONV ", pad_value=0}", "f32[1,5,6,6]" },
   { X ("f32[1,4,8,8]") Y ("u8[5,3,3,3]") "%o = BinaryConvolution(%x, %y) {" CONV ", pad_value=0}",
     "!data has 4 channels, the weights take 3" },
+  { X ("u8[2,6,8,1]") "%o = NV12toRGB(%x)", "u8[2,4,8,3]" },
+  { X ("f32[2,4,8,1]") Y ("f32[2,2,4,2]") "%o = NV12toBGR(%x, %y)", "f32[2,4,8,3]" },
+  { X ("f32[2,4,8,1]") Y ("f32[2,2,4,1]") Z ("f32[2,2,4,1]") "%o = I420toRGB(%x, %y, %z)", "f32[2,4,8,3]" },
+  { X ("f32[2,4,8,1]") Y ("f32[2,2,4,1]") "%o = I420toBGR(%x, %y)", "!2 planes, not 1 or 3" },
+  { X ("f32[2,4,8,1]") Y ("f32[2,2,4,1]") "%o = NV12toRGB(%x, %y)", "!plane 1 has not half the size of the first one" },
+  { X ("u8[2,9,8,1]") "%o = NV12toRGB(%x)", "u8[2,6,8,3]" },
+  { X ("u8[2,7,8,1]") "%o = NV12toRGB(%x)", "!7 rows are not 3 halves of an image's" },
+  { X ("u8[2,6,7,1]") "%o = NV12toRGB(%x)", "!an image of 4 x 7 is not even" },
 
 #undef TOP
 #undef PRE
