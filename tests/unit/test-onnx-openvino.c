@@ -1,15 +1,17 @@
-/* test-onnx-openvino.c - OpenVINO's operators in ONNX files, in their domain and in none
+/* test-onnx-openvino.c - OpenVINO's operators in ONNX files, in their domain and in none; OpenMMLab's
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "onnx-case.h"
 
-#define OWN(op, in, out, attributes) \
-  "{'opType':'" op "','domain':'org.openvinotoolkit','input':[" in "],'output':[" out "]," \
-  "'attribute':[" attributes "]}"
+#define IN_DOMAIN(domain, op, in, out, attributes) \
+  "{'opType':'" op "','domain':'" domain "','input':[" in "],'output':[" out "],'attribute':[" attributes "]}"
+#define OWN(op, in, out, attributes) IN_DOMAIN ("org.openvinotoolkit", op, in, out, attributes)
+#define MM(op, in, out, attributes)  IN_DOMAIN ("mmdeploy", op, in, out, attributes)
 #define X4    VALUE ("x", FLOAT, DIM ("4"))
 #define X1212 VALUE ("x", FLOAT, DIM ("1") "," DIM ("2") "," DIM ("1") "," DIM ("2"))
+#define X1133 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("3") "," DIM ("3"))
 #define X1122 VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("2") "," DIM ("2"))
 #define ONE(name, value) INIT (name, FLOAT, "1", "floatData", value)
 #define BOUNDS ONE ("a", "0") "," ONE ("b", "3") "," ONE ("c", "1") "," ONE ("d", "7")
@@ -36,10 +38,39 @@ static const OnnxCase cases[] = {
   { "group-norm", MODEL ("11", PAIR ("g", "1,2,1,1", "1,2") "," PAIR ("h", "1,2,1,1", "0,10"), X1212,
                          OWN ("GroupNorm", "'x','g','h'", "'y'", INT ("num_groups", "2") "," REAL ("eps", "1e-10"))),
     "1,2,1,2", "1,3,5,9", "-1,1,8,12" },
+  /* The middle of all four, and the corner. */
+  { "mm-grid-sampler", MODEL ("16", PAIR ("g", "1,1,2,2", "0,0,1,1"), X1122,
+                              MM ("grid_sampler", "'x','g'", "'y'",
+                                  INT ("interpolation_mode", "0") "," INT ("align_corners", "1"))),
+    "1,1,2,2", "1,2,3,4", "2.5,4" },
+  { "mm-roi-align", MODEL ("16", PAIR ("r", "1,5", "0,0.5,0.5,2.5,2.5"), X1133,
+                           MM ("MMCVRoiAlign", "'x','r'", "'y'",
+                               INT ("output_height", "2") "," INT ("output_width", "2") "," INT ("sampling_ratio", "1") ","
+                               INT ("aligned", "1"))),
+    "1,1,3,3", "1,2,3,4,5,6,7,8,9", "3,4,6,7" },
 };
 
 /* No operator of ONNX's is what they are. */
 static const OnnxCase read_only[] = {
+  { "mm-deform-conv", MODEL ("16", PAIR ("w", "1,1,1,1", "2") "," PAIR ("o", "1,2,2,2", "0.5,0,0,0,0,0,0,0"), X1122,
+                             MM ("MMCVDeformConv2d", "'x','o','w'", "'y'",
+                                 INTS ("stride", "1,1") "," INTS ("padding", "0,0,0,0") "," INT ("deform_groups", "1"))),
+    "1,1,2,2", "1,2,3,4", "4,4,6,8" },
+  { "mm-modulated-deform-conv",
+    MODEL ("16", PAIR ("w", "1,1,1,1", "2") "," PAIR ("o", "1,2,2,2", "0.5,0,0,0,0,0,0,0") ","
+                 PAIR ("m", "1,1,2,2", "1,1,0.5,1") "," ONE ("b", "10"), X1122,
+           MM ("MMCVModulatedDeformConv2d", "'x','o','m','w','b'", "'y'", INTS ("stride", "1,1"))),
+    "1,1,2,2", "1,2,3,4", "14,14,13,18" },
+  { "mm-roi-align-rotated", MODEL ("16", PAIR ("r", "1,6", "0,1.5,1.5,2,2,1.57079633"), X1133,
+                                   MM ("MMCVRoIAlignRotated", "'x','r'", "'y'",
+                                       INT ("output_height", "2") "," INT ("output_width", "2") ","
+                                       INT ("sampling_ratio", "1") "," INT ("clockwise", "1"))),
+    "1,1,3,3", "1,2,3,4,5,6,7,8,9", "4,7,3,6" },
+  { "mm-nms-rotated", MODEL ("16", PAIR ("b", "1,3,5", "0,0,1,1,0,0,0,1,1,0.78539816,5,0,1,1,0"),
+                             VALUE ("x", FLOAT, DIM ("1") "," DIM ("1") "," DIM ("3")),
+                             MM ("NMSRotated", "'b','x'", "'y'", REAL ("iou_threshold", "0.7") ","
+                                 REAL ("score_threshold", "0.1"))),
+    "1,1,3", "0.9,0.95,0.6", "0,0,1,0,0,2" },
   { "deformable", MODEL ("11", PAIR ("w", "1,1,1,1", "2") "," PAIR ("o", "1,2,2,2", "0,0,0,0,0,0,0,0.5"), X1122,
                          OWN ("DeformableConv2D", "'x','o','w'", "'y'", INTS ("strides", "1,1") "," INT
                          ("deformable_groups", "1"))),
