@@ -265,7 +265,7 @@ by_position (const void *a,
 {
   const LptProgramOp *x = *(LptProgramOp *const *) a, *y = *(LptProgramOp *const *) b;
 
-  return position (x) < position (y) ? -1 : position (x) > position (y);
+  return position (x) != position (y) ? (position (x) < position (y) ? -1 : 1) : y->leads - x->leads;
 }
 
 GPtrArray *

@@ -170,6 +170,7 @@ struct _LptProgramOp
   gboolean         has_form;
   guint32          remarks;    /* why it has no form (remarks.h) */
   gboolean         converts;   /* from layout to layout; for the sake of `node` */
+  gboolean         leads;      /* stands in front of what else has its index */
   LptOpForm        form;
 };
 

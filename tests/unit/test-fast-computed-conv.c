@@ -18,6 +18,8 @@
 
 static const struct { const char *name, *text; } cases[] = {
   { "dense", X ("[2,13,9,11]") W ("[37,13,3,3]") OP ("Convolution", PAD_1, "[2,37,9,11]") END },
+  { "constant data", "%x = Const {#(1170)} : f32[1,13,9,10]\n" W ("[37,13,3,3]")
+    OP ("Convolution", PAD_1, "[1,37,9,10]") END },
   { "rows in tiles", X ("[1,5,61,67]") W ("[3,5,3,3]") OP ("Convolution", PAD_1, "[1,3,61,67]") END },
   { "columns in tasks", X ("[1,300,6,5]") W ("[150,300,1,1]")
     OP ("Convolution", "strides=[1,1], pads_begin=[0,0], pads_end=[0,0], dilations=[1,1]", "[1,150,6,5]") END },
