@@ -1,8 +1,8 @@
 /* lpt-top-k.c - the first of a line of reals in an order
  *
  * An element is a key of 64 bits: above, its bits as a number that grows along the order; below, its place. No two are
- * the same, and one comparison of integers decides. The kept keys are a heap whose first one comes last in the order;
- * taking it off again and again sorts them.
+ * the same, and one comparison of integers decides. Few kept keys are a list in order, into which another goes without
+ * a branch; many are a heap whose first one comes last in the order, and taking it off again and again sorts them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,6 +69,23 @@ sort_heap (guint64 *keys,
     }
 }
 
+/* Elements that are looked at together. */
+#define TOGETHER 16
+
+/* Does one of @x come before @limit, or is no number? */
+static inline gboolean
+any_before (const float *x,
+            float        limit,
+            gboolean     greatest)
+{
+  gint32 any = 0;
+
+  for (gint j = 0; j < TOGETHER; j++)
+    any |= greatest ? !(x[j] <= limit) : !(x[j] >= limit);
+
+  return any != 0;
+}
+
 /* The first of @k and those behind it that may come before what is at @limit, by numbers alone: most elements of long
  * lines do not. Equal ones come later, as their place does. */
 static inline gint64
@@ -78,6 +95,9 @@ skip (const LptTopLine *line,
 {
   const float *x = line->x;
 
+  if (line->stride == 1)
+    while (k + TOGETHER <= line->length && !any_before (x + k, limit, line->greatest))
+      k += TOGETHER;
   if (line->greatest)
     while (k < line->length && x[k * line->stride] <= limit)
       k++;
@@ -88,17 +108,52 @@ skip (const LptTopLine *line,
   return k;
 }
 
-void
-lpt_top_reals (const LptTopLine *line,
-               guint64          *keys,
-               float            *values,
-               gint64           *places)
+/* Kept keys that are a list. */
+#define LIST 16
+
+/* Into @n keys in order, of which the last one goes. */
+static inline void
+insert (guint64 *keys,
+        gint64   n,
+        guint64  key)
+{
+  for (gint64 j = n - 1; j > 0; j--)
+    {
+      const guint64 kept = key < keys[j] ? key : keys[j];
+
+      keys[j] = key < keys[j - 1] ? keys[j - 1] : kept;
+    }
+  keys[0] = key < keys[0] ? key : keys[0];
+}
+
+static void
+list_line (const LptTopLine *line,
+           guint64          *keys)
 {
   const gint64 n = line->n;
   gint64 k;
 
-  if (n == 0)
-    return;
+  for (k = 0; k < n; k++)
+    {
+      keys[k] = G_MAXUINT64;
+      insert (keys, k + 1, key_of (line->x[k * line->stride], k, line->greatest));
+    }
+  for (; (k = skip (line, k, line->x[(gint64) (keys[n - 1] & G_MAXUINT32) * line->stride])) < line->length; k++)
+    {
+      const guint64 key = key_of (line->x[k * line->stride], k, line->greatest);
+
+      if (key < keys[n - 1])
+        insert (keys, n, key);
+    }
+}
+
+static void
+heap_line (const LptTopLine *line,
+           guint64          *keys)
+{
+  const gint64 n = line->n;
+  gint64 k;
+
   for (k = 0; k < n; k++)
     keys[k] = key_of (line->x[k * line->stride], k, line->greatest);
   make_heap (keys, n);
@@ -116,6 +171,23 @@ lpt_top_reals (const LptTopLine *line,
       make_heap (keys, n);
     }
   sort_heap (keys, n);
+}
+
+void
+lpt_top_reals (const LptTopLine *line,
+               guint64          *keys,
+               float            *values,
+               gint64           *places)
+{
+  const gint64 n = line->n;
+  gint64 k;
+
+  if (n == 0)
+    return;
+  if (n <= LIST && !line->by_index)
+    list_line (line, keys);
+  else
+    heap_line (line, keys);
   for (k = 0; k < n; k++)
     {
       const gint64 place = (gint64) (keys[k] & G_MAXUINT32);
