@@ -1,4 +1,5 @@
-/* test-fast-gather.c - a Gather that reads the inputs of a Concat gives the bytes of the plain ops
+/* test-fast-gather.c - a Gather that reads the inputs of a Concat, or a table whose functions are tabulated, gives the
+ * bytes of the plain ops
  *
  * Parts of drawn lengths along any axis; indices in runs and alone, of 32 and 64 bits, each batch its own or all the
  * same.
@@ -94,11 +95,61 @@ test_parts (void)
     check (rand, round);
 }
 
+/* --- functions of a table --- */
+
+#define TABLE "%i = Parameter : i64[2,3]\n%c = Const {#(20)} : f32[5,4]\n%a = Const {0} : i64[]\n" \
+              "%g = Gather(%c, %i, %a) : f32[2,3,4]\n" \
+              "%z = Const {3} : i8[]\n%zf = Convert(%z) {destination_type=f32}\n%s = Subtract(%g, %zf)\n" \
+              "%m = Const {0.37} : f32[1]\n%p = Multiply(%m, %s)\n" \
+              "%l = Const {-2} : f32[]\n%h = Const {1.5} : f32[]\n" \
+              "%f = FakeQuantize(%p, %l, %h, %l, %h) {levels=256}\n"
+#define SHAPED "%o = Const {-1, 2} : i64[2]\n%t = Reshape(%f, %o)\n%u = Const {0} : i64[1]\n%v = Unsqueeze(%t, %u)\n" \
+               "%w = FakeQuantize(%v, %l, %h, %l, %h) {levels=16}\n%y = Tanh(%w)\n"
+#define PADDED "%b = Const {1, 0, 0} : i64[3]\n%d = Pad(%f, %b, %b) {pad_mode=constant}\n%y = Cos(%d)\n"
+
+static const struct { const char *name, *text; guint functions; } tables[] = {
+  { "functions", TABLE "Result(%f)\n", 0 },
+  { "behind shapes", TABLE SHAPED "Result(%y)\n", 0 },
+  { "not behind zeros", TABLE PADDED "Result(%y)\n", 1 },
+  { "read twice", TABLE "%q = Relu(%g)\nResult(%f)\nResult(%q)\n", 2 },
+  { "an output, too", TABLE "Result(%f)\nResult(%s)\n", 1 },
+  { "of channels", TABLE "%k = Const {1, 2, 3, 4} : f32[4]\n%y = Multiply(%f, %k)\nResult(%y)\n", 1 },
+  { "of each other", TABLE "%y = Multiply(%f, %f)\nResult(%y)\n", 1 },
+};
+
+static void
+test_table (gconstpointer data)
+{
+  const guint k = GPOINTER_TO_UINT (data);
+  const LptShape shape = { .rank = 2, .dims = { 2, 3 } };
+  const double places[] = { 0, 4, 2, 2, 1, 3 };
+  g_autoptr (LptGraph) graph = fast_case_graph (tables[k].text, "table");
+  g_autoptr (LptPlan) plan = fast_plan (graph, 0);
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
+  guint functions = 0;
+
+  for (guint i = 0; i < plan->program->n_nodes; i++)
+    {
+      const LptProgramOp *op = plan->program->nodes->pdata[i];
+
+      functions += !op->folded && op->fused_into == NULL && (op->node->info->flags & LPT_OP_F_ELEMENTWISE) != 0;
+    }
+  g_assert_cmpint (functions, ==, tables[k].functions);
+  g_ptr_array_add (inputs, lpt_tensor_from_f64 (LPT_DTYPE_I64, &shape, places, NULL));
+  fast_case_compare_inputs (graph, inputs);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/fast-gather/parts", test_parts);
+  for (guint k = 0; k < G_N_ELEMENTS (tables); k++)
+    {
+      g_autofree char *path = g_strconcat ("/fast-gather/table/", tables[k].name, NULL);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (k), test_table);
+    }
 
   return g_test_run ();
 }
