@@ -11,6 +11,7 @@
  *     away from zero (rounding SINGLE: a shift with ties toward +inf)
  *   unsigned codes in mode litert: float32 positions and weights, the sum rounded half up
  *   XNNPACK  float32 positions within the image, weights rounded to 11 bits, products in 22 bits, ties toward +inf
+ *   EVEN     the same, ties to where code - zero point is even
  *   FLOAT   float32
  * Lengths may be open: any of nearest ones, those of lines where the last two axes have sizes or whole scales.
  *
@@ -206,6 +207,12 @@ is_real (const Resize *r)
   return r->rule->algorithm == LPT_ALGO_FLOAT || r->rule->algorithm == LPT_ALGO_FLOAT_AWAY;
 }
 
+static gboolean
+is_fine (const Resize *r)
+{
+  return r->rule->algorithm == LPT_ALGO_XNNPACK || r->rule->algorithm == LPT_ALGO_EVEN;
+}
+
 static LptIntResizeTap
 linear_tap (const Resize *r,
             gint64        i,
@@ -229,7 +236,7 @@ linear_tap (const Resize *r,
       tap.weight = 0;
       return tap;
     }
-  if (is_real (r) || r->rule->algorithm == LPT_ALGO_XNNPACK)
+  if (is_real (r) || is_fine (r))
     {
       const float g = CLAMP (f, 0.0f, (float) (in - 1));
 
@@ -261,7 +268,8 @@ linear_run (const LptIntOp           *op,
   const gint64 h = x->shape.dims[rank - 2], w = x->shape.dims[rank - 1];
   const gint64 to_h = out->shape.dims[rank - 2], to_w = out->shape.dims[rank - 1];
   const gint64 n = lpt_int_count (&out->shape);
-  const gint32 one = r->rule->algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024;
+  const LptIntResize view = lpt_int_resize_view (&r->op);
+  const gint32 one = 1 << view.bits;
 
   for (gint64 i = 0; i < n; i++)
     {
@@ -298,9 +306,9 @@ linear_run (const LptIntOp           *op,
 
       v = (gint64) q00 * (one - ty.weight) * (one - tx.weight) + (gint64) q01 * (one - ty.weight) * tx.weight
           + (gint64) q10 * ty.weight * (one - tx.weight) + (gint64) q11 * ty.weight * tx.weight;
-      v = one == 2048 ? lpt_requant_round_shift (v, 22)
-          : r->rule->rounding == LPT_REQUANT_SINGLE ? lpt_requant_round_shift (v, 20)
-          : (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
+      v = view.even ? lpt_requant_even_shift (v, 2 * view.bits, r->x.zero & 1)
+          : view.away ? (v + (v > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20)
+          : lpt_requant_round_shift (v, 2 * view.bits);
       lpt_int_put (out, i, lpt_int_rescale (&r->rescale, lpt_int_clamp (v, r->x.lo, r->x.hi)));
     }
 }
@@ -319,7 +327,14 @@ lpt_int_resize_view (const LptIntOp *op)
 {
   const Resize *r = (const Resize *) op;
 
-  return (LptIntResize) { r->style.mode == LPT_INTERPOLATE_NEAREST, r->unsigned_litert, r->rule, &r->x, &r->rescale };
+  return (LptIntResize) { .nearest = r->style.mode == LPT_INTERPOLATE_NEAREST,
+                          .sums_reals = r->unsigned_litert,
+                          .bits = is_fine (r) ? 11 : 10,
+                          .even = r->rule->algorithm == LPT_ALGO_EVEN,
+                          .away = !is_fine (r) && r->rule->rounding != LPT_REQUANT_SINGLE,
+                          .rule = r->rule,
+                          .x = &r->x,
+                          .rescale = &r->rescale };
 }
 
 LptIntOp *

@@ -130,7 +130,7 @@ gboolean        lpt_int_resize_is_nearest (const LptIntOp *op);
 typedef struct
 {
   gint64 lower, upper;
-  gint32 weight;             /* of upper, in 1/1024 or 1/2048 */
+  gint32 weight;             /* of upper, in 1 / 2^bits */
   float  real;               /* of upper, where the rule is one in float32 */
 } LptIntResizeTap;
 
@@ -246,6 +246,8 @@ gint32 lpt_int_rescale      (const LptIntRescale *rescale, gint32 q);
 typedef struct
 {
   gboolean              nearest, sums_reals;   /* sums_reals: unsigned codes of mode litert */
+  gint                  bits;                  /* of a weight */
+  gboolean              even, away;            /* ties of the sum: where code - zero point is even, or from zero; else up */
   const LptRequantRule *rule;
   const LptIntScale    *x;
   const LptIntRescale  *rescale;

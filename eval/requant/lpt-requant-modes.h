@@ -93,6 +93,7 @@ typedef enum
  * @LPT_ALGO_LITERT: TensorFlow Lite 2.9 builtin's own formula
  * @LPT_ALGO_MICRO: tflite-micro's own formula (fixed-point functions)
  * @LPT_ALGO_XNNPACK: XNNPACK's own formula
+ * @LPT_ALGO_EVEN: of a resize: exact places, weights of 11 bits, ties to even, as dequantize and quantize round
  * @LPT_ALGO_FLOAT: dequantize, compute in float32, quantize with ties to even
  * @LPT_ALGO_FLOAT_AWAY: the same, ties away from zero
  * @LPT_ALGO_FLOAT_ZERO: float32, the zero point added before the rounding
@@ -106,6 +107,7 @@ typedef enum
   LPT_ALGO_LITERT,
   LPT_ALGO_MICRO,
   LPT_ALGO_XNNPACK,
+  LPT_ALGO_EVEN,
   LPT_ALGO_FLOAT,
   LPT_ALGO_FLOAT_AWAY,
   LPT_ALGO_FLOAT_ZERO,

@@ -234,12 +234,12 @@ set_rule (const LptProgramOp *op,
 
   r->nearest = view->nearest;
   r->p.offset = in;
-  r->p.one = algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024;
-  r->p.shift = algorithm == LPT_ALGO_XNNPACK ? 22 : 20;
+  r->p.one = 1 << view->bits;
+  r->p.shift = 2 * view->bits;
   r->p.lo = view->x->lo + in;
   r->p.hi = view->x->hi + in;
   r->p.form = view->sums_reals ? LPT_BILINEAR_SUM
-              : algorithm == LPT_ALGO_XNNPACK || view->rule->rounding == LPT_REQUANT_SINGLE ? LPT_BILINEAR_ROUND : LPT_BILINEAR_DIVIDE;
+              : view->even ? LPT_BILINEAR_EVEN : view->away ? LPT_BILINEAR_DIVIDE : LPT_BILINEAR_ROUND;
   if (reals && !view->sums_reals)
     {
       r->p.form = algorithm == LPT_ALGO_FLOAT_AWAY ? LPT_BILINEAR_REALS_AWAY : LPT_BILINEAR_REALS;

@@ -103,10 +103,13 @@ set_rule (const LptIntResize *view,
   if (algorithm == LPT_ALGO_FLOAT || algorithm == LPT_ALGO_FLOAT_AWAY || view->sums_reals ||
       !lpt_scale16_of (view->rescale, &r->to, &r->scale))
     return FALSE;
-  r->p = (LptBetween16) { .shift = algorithm == LPT_ALGO_XNNPACK ? 22 : 20,
-                          .one = algorithm == LPT_ALGO_XNNPACK ? 2048 : 1024,
-                          .away = algorithm != LPT_ALGO_XNNPACK && view->rule->rounding != LPT_REQUANT_SINGLE,
-                          .low = view->x->lo, .high = view->x->hi };
+  r->p = (LptBetween16) { .shift = 2 * view->bits,
+                          .one = 1 << view->bits,
+                          .away = view->away,
+                          .even = view->even,
+                          .odd = view->x->zero & 1,
+                          .low = view->x->lo,
+                          .high = view->x->hi };
   r->from.zero = 0;
   if (r->scale.form == LPT_SCALE16_SAME)
     r->to.zero = 0;

@@ -179,14 +179,15 @@ LPT_FN (lpt_codes16_between) (const LptBetween16 *p, size_t n, const int32_t *li
 {
   const uint32_t *lower = p->lower, *upper = p->upper;
   const int32_t *weight = p->weight, one = p->one;
-  const int64_t half = (int64_t) 1 << (p->shift - 1), back = p->away ? 1 : 0, low = p->low, high = p->high;
+  const int64_t half = ((int64_t) 1 << (p->shift - 1)) - p->even, back = p->away ? 1 : 0, low = p->low, high = p->high;
+  const int64_t even = p->even ? 1 : 0, odd = p->odd;
   const int shift = p->shift;
 
   for (size_t i = 0; i < n; i++)
     {
       int64_t v = (int64_t) line[lower[i]] * (one - weight[i]) + (int64_t) line[upper[i]] * weight[i];
 
-      v = lpt_rescale_shift (v + half - (v < 0 ? back : 0), shift);
+      v = lpt_rescale_shift (v + half - (v < 0 ? back : 0) + ((lpt_rescale_shift (v, shift) ^ odd) & even), shift);
       v = v < low ? low : v;
       out[i] = (int32_t) (v > high ? high : v);
     }

@@ -103,11 +103,11 @@ typedef struct {
 
 /* Between two numbers of a line: column o is
  *   (line[lower[o]] (one - weight[o]) + line[upper[o]] weight[o] + half) >> shift,
- * halves away from zero where `away`, limited to [low, high]. */
+ * halves away from zero where `away`, to what is as odd as `odd` where `even`, limited to [low, high]. */
 typedef struct {
   int            shift;
-  bool           away;
-  int32_t        one, low, high;
+  bool           away, even;
+  int32_t        odd, one, low, high;
   const uint32_t *lower, *upper;
   const int32_t  *weight;
 } LptBetween16;

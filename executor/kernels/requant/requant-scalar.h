@@ -43,6 +43,13 @@ lpt_requant_sat32 (int64_t v)
   return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t) v;
 }
 
+/* v / 2^shift, ties to numbers as odd as `odd` (0 or 1). Needs |v| <= 2^62, 0 < shift <= 62. */
+static inline int64_t
+lpt_requant_even_shift (int64_t v, int shift, int64_t odd)
+{
+  return (v + ((int64_t) 1 << (shift - 1)) - 1 + (((v >> shift) ^ odd) & 1)) >> shift;
+}
+
 /* v / 2^shift, ties toward +inf; a shift <= 0 multiplies, saturating in 64 bits.
  * Needs |v| <= 2^62, -63 < shift <= 62. */
 static inline int64_t

@@ -166,13 +166,15 @@ round_lanes (V x, int away)
 INLINE I
 mix_codes (const LptBilinear *p, LptBilinearForm form, const Weights *w, I a, I b, I c, I d)
 {
-  if (form == LPT_BILINEAR_ROUND || form == LPT_BILINEAR_DIVIDE)
+  if (form == LPT_BILINEAR_ROUND || form == LPT_BILINEAR_DIVIDE || form == LPT_BILINEAR_EVEN)
     {
       int32_t half = 1 << (p->shift - 1);
       I v = (a - p->offset) * w->w00 + (b - p->offset) * w->w01 + (c - p->offset) * w->w10 + (d - p->offset) * w->w11;
 
       if (form == LPT_BILINEAR_ROUND)
         v = (v + half) >> p->shift;
+      else if (form == LPT_BILINEAR_EVEN)
+        v = (v + (half - 1) + (((v >> p->shift) ^ p->zero) & 1)) >> p->shift;
       else
         v = (I) choose (v > 0, (V) ((v + half) >> p->shift), (V) -((half - v) >> p->shift));
       return limit (v + p->offset, p->lo, p->hi);
@@ -341,6 +343,7 @@ LPT_FN (lpt_resize_bilinear) (const LptBilinear *p, const uint8_t *top, const ui
     {
     case LPT_BILINEAR_ROUND:  bilinear (p, LPT_BILINEAR_ROUND, top, bottom, weight, real, y); break;
     case LPT_BILINEAR_DIVIDE: bilinear (p, LPT_BILINEAR_DIVIDE, top, bottom, weight, real, y); break;
+    case LPT_BILINEAR_EVEN:   bilinear (p, LPT_BILINEAR_EVEN, top, bottom, weight, real, y); break;
     case LPT_BILINEAR_SUM:    bilinear (p, LPT_BILINEAR_SUM, top, bottom, weight, real, y); break;
     case LPT_BILINEAR_REALS:  bilinear (p, LPT_BILINEAR_REALS, top, bottom, weight, real, y); break;
     default:                  bilinear (p, LPT_BILINEAR_REALS_AWAY, top, bottom, weight, real, y); break;

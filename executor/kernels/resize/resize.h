@@ -27,9 +27,17 @@ typedef struct {
 /* What four codes and two weights make:
  *   round    integers: (sum of q w + half) >> shift, ties toward +inf
  *   divide   the same, ties away from zero
+ *   even     the same, ties to where code - zero is even
  *   sum      float32: q00 (a b) + q01 (a x) + q10 (y b) + q11 (y x), then + 0.5 cut off; a = 1 - y, b = 1 - x
  *   reals    float32: lines of (q - zero) in units of scale, then rounded to codes of to_scale: half to even, or away */
-typedef enum { LPT_BILINEAR_ROUND, LPT_BILINEAR_DIVIDE, LPT_BILINEAR_SUM, LPT_BILINEAR_REALS, LPT_BILINEAR_REALS_AWAY } LptBilinearForm;
+typedef enum {
+  LPT_BILINEAR_ROUND,
+  LPT_BILINEAR_DIVIDE,
+  LPT_BILINEAR_EVEN,
+  LPT_BILINEAR_SUM,
+  LPT_BILINEAR_REALS,
+  LPT_BILINEAR_REALS_AWAY
+} LptBilinearForm;
 
 /* Lists go on for LPT_CHANNEL_PAD elements. Codes are in u8 form: `offset` is taken off first and put on last. */
 typedef struct {
