@@ -522,12 +522,13 @@ levels_lanes (const LptFloatLevels *q, V x)
 void
 LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, float *out)
 {
+  const LptFloatLevels own = *q;      /* that no number written may change */
   size_t i = 0;
 
   for (; i + WIDTH <= n; i += WIDTH)
-    store (out + i, levels_lanes (q, load (in + i, WIDTH, 0.0f)), WIDTH);
+    store (out + i, levels_lanes (&own, load (in + i, WIDTH, 0.0f)), WIDTH);
   if (i < n)
-    store (out + i, levels_lanes (q, load (in + i, n - i, 0.0f)), n - i);
+    store (out + i, levels_lanes (&own, load (in + i, n - i, 0.0f)), n - i);
 }
 
 INLINE V
