@@ -22,9 +22,8 @@
 #include <lpt/lpt-attrs.h>
 
 #include "ir/lpt-composite.h"
+#include "ir/scalar/lpt-equation.h"
 
-#define N_LETTERS 128
-#define DOTS      "..."
 #define MAX_TERMS 8
 
 typedef struct
@@ -63,92 +62,52 @@ place_of (const Factor *f,
 
 /* --- the equation ----------------------------------------------------------------------- */
 
-/* Labels up to @end, each once, "..." with the @dots axes that it stands for; FALSE: another term. */
+/* Labels, each once; FALSE: another term. */
 static gboolean
-read_term (const char *text,
-           const char *end,
-           gint        dots,
-           Factor     *f)
+take_term (const LptTerm *term,
+           gint           dots,
+           Factor        *f)
 {
-  for (f->n = 0; text < end; text++)
-    {
-      const gboolean is_dots = end - text >= 3 && strncmp (text, DOTS, 3) == 0;
-      const gint n = is_dots ? dots : 1;
+  LptTermAxes axes;
 
-      if (*text == ' ')
-        continue;
-      if ((!is_dots && !g_ascii_isalpha (*text)) || n < 0 || f->n + n > LPT_MAX_RANK || place_of (f, *text) >= 0)
+  if (dots < 0 || !lpt_term_axes (term, dots, &axes))
+    return FALSE;
+  for (f->n = 0; f->n < axes.n; f->n++)
+    {
+      if (place_of (f, axes.labels[f->n]) >= 0)
         return FALSE;
-      for (gint i = 0; i < n; i++)
-        f->labels[f->n++] = is_dots ? N_LETTERS + dots - i : *text;
-      text += is_dots ? 2 : 0;
+      f->labels[f->n] = axes.labels[f->n];
     }
 
   return TRUE;
-}
-
-/* Axes of @rank that the letters up to @end leave. */
-static gint
-dots_of (const char *text,
-         const char *end,
-         gint        rank)
-{
-  for (; text < end; text++)
-    rank -= g_ascii_isalpha (*text) != 0;
-
-  return rank;
-}
-
-/* Without "->" the result has the dots and then what occurs once, in alphabetical order. */
-static void
-imply_result (Equation *e,
-              gint      dots)
-{
-  for (gint i = 0; i < dots && e->result.n < LPT_MAX_RANK; i++)
-    e->result.labels[e->result.n++] = N_LETTERS + dots - i;
-  for (gint label = 0; label < N_LETTERS; label++)
-    {
-      guint n = 0;
-
-      for (guint i = 0; i < e->n; i++)
-        n += place_of (&e->factors[i], label) >= 0;
-      if (n == 1 && e->result.n < LPT_MAX_RANK)
-        e->result.labels[e->result.n++] = label;
-    }
 }
 
 static gboolean
 read_equation (LptNode  *node,
                Equation *e)
 {
-  const char *text = LPT_ATTRS (node, LptEinsumAttrs)->equation;
-  const char *arrow = strstr (text, "->"), *end = arrow != NULL ? arrow : text + strlen (text);
-  gint dots = 0;
+  LptTerm terms[MAX_TERMS], result;
+  gint most = 0;
 
   *e = (Equation) { .n = node->n_in };
-  if (e->n < 1 || e->n > MAX_TERMS)
+  if (e->n < 1 || e->n > MAX_TERMS ||
+      !lpt_equation_read (LPT_ATTRS (node, LptEinsumAttrs)->equation, e->n, terms, &result, NULL))
     return FALSE;
   for (guint i = 0; i < e->n; i++)
     {
-      const char *comma = memchr (text, ',', (gsize) (end - text)), *stop = comma != NULL ? comma : end;
       Factor *f = &e->factors[i];
-      gint own;
+      gint dots;
 
       f->value = lpt_node_in (node, i);
-      if ((comma != NULL) != (i + 1 < e->n) || f->value->shape.rank < 0 || !lpt_dtype_is_real (f->value->dtype))
+      if (f->value->shape.rank < 0 || !lpt_dtype_is_real (f->value->dtype))
         return FALSE;
-      own = dots_of (text, stop, f->value->shape.rank);
-      if (!read_term (text, stop, own, f) || f->n != f->value->shape.rank)
+      dots = lpt_term_dots (&terms[i], f->value->shape.rank);
+      if (!take_term (&terms[i], dots, f))
         return FALSE;
-      dots = MAX (dots, own);
-      text = stop + 1;
+      most = MAX (most, dots);
     }
-  if (arrow == NULL)
-    imply_result (e, dots);
-  else if (!read_term (arrow + 2, arrow + strlen (arrow), dots, &e->result))
-    return FALSE;
 
-  return TRUE;
+  return take_term (&result, most, &e->result);
 }
 
 /* --- one factor ------------------------------------------------------------------------- */

@@ -1,143 +1,67 @@
 /* einsum.c - Einsum: sums of products over labelled axes
  *
  * Every label is a loop: those of the output outside, the others inside. "..." stands for broadcast axes, aligned
- * at the right. Without "->" the output has the ellipsis and then the labels that occur once, in
- * alphabetical order. A repeated label in one operand walks its diagonal.
+ * at the right. A repeated label in one operand walks its diagonal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
-#include <string.h>
-
 #include "eval/lpt-exec-ops.h"
+#include "ir/scalar/lpt-equation.h"
 #include "ir/scalar/lpt-loop.h"
 
-#define N_LETTERS 128
-#define N_LABELS  (N_LETTERS + LPT_MAX_RANK)
 #define MAX_LOOPS 32
 
-typedef struct
-{
-  gint n;
-  gint labels[LPT_MAX_RANK];
-} Term;
-
-/* "ab...c" for an operand of @rank axes; rank < 0: the output, whose ellipsis has @ellipsis axes. */
 static gboolean
-parse_term (const char *text,
-            gsize       length,
-            gint        rank,
-            gint        ellipsis,
-            Term       *term,
-            GError    **error)
+read_axes (LptCall       *call,
+           const LptTerm *term,
+           gint           dots,
+           LptTermAxes   *axes,
+           GError       **error)
 {
-  gint letters = 0, i;
-  gsize at;
+  if (dots >= 0 && lpt_term_axes (term, dots, axes))
+    return TRUE;
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "a term of equation \"%s\" does not fit the ranks",
+               LPT_ATTRS (call->node, LptEinsumAttrs)->equation);
 
-  for (at = 0; at < length; at++)
-    letters += g_ascii_isalpha (text[at]);
-  if (rank >= 0)
-    ellipsis = rank - letters;
-  term->n = 0;
-  for (at = 0; at < length && ellipsis >= 0 && letters + ellipsis <= LPT_MAX_RANK; at++)
-    if (g_ascii_isalpha (text[at]))
-      term->labels[term->n++] = text[at];
-    else if (length - at >= 3 && strncmp (text + at, "...", 3) == 0)
-      {
-        for (i = 0; i < ellipsis; i++)
-          term->labels[term->n++] = N_LETTERS + LPT_MAX_RANK - ellipsis + i;
-        at += 2;
-      }
-    else if (text[at] != ' ')
-      break;
-
-  if (at < length || (rank >= 0 && term->n != rank))
-    {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "subscript \"%.*s\" does not fit rank %d", (int) length, text,
-                   rank);
-      return FALSE;
-    }
-
-  return TRUE;
-}
-
-static gint
-compare_ints (gconstpointer a,
-              gconstpointer b)
-{
-  return *(const gint *) a - *(const gint *) b;
-}
-
-static void
-implicit_output (const Term *terms,
-                 guint       n,
-                 Term       *out)
-{
-  guint seen[N_LABELS] = { 0 }, k;
-  gint i;
-
-  for (k = 0; k < n; k++)
-    for (i = 0; i < terms[k].n; i++)
-      seen[terms[k].labels[i]]++;
-  out->n = 0;
-  for (i = N_LETTERS; i < N_LABELS; i++)
-    if (seen[i] > 0 && out->n < LPT_MAX_RANK)
-      out->labels[out->n++] = i;
-  k = (guint) out->n;
-  for (i = 0; i < N_LETTERS; i++)
-    if (seen[i] == 1 && out->n < LPT_MAX_RANK)
-      out->labels[out->n++] = i;
-  qsort (out->labels + k, (gsize) out->n - k, sizeof (gint), compare_ints);
+  return FALSE;
 }
 
 static gboolean
-parse_equation (LptCall *call,
-                Term    *terms,
-                Term    *out,
-                GError **error)
+read_equation (LptCall     *call,
+               LptTermAxes *in,
+               LptTermAxes *out,
+               GError     **error)
 {
-  const char *text = LPT_ATTRS (call->node, LptEinsumAttrs)->equation, *arrow = strstr (text, "->");
-  g_autofree char *left = arrow != NULL ? g_strndup (text, (gsize) (arrow - text)) : g_strdup (text);
-  g_auto (GStrv) parts = g_strsplit (*left != '\0' ? left : " ", ",", -1);   /* a scalar has no labels */
-  gint ellipsis = 0, i;
-  guint k;
+  g_autofree LptTerm *terms = g_new (LptTerm, call->n_in);
+  LptTerm result;
+  gint most = 0;
 
-  if (g_strv_length (parts) != call->n_in)
+  if (!lpt_equation_read (LPT_ATTRS (call->node, LptEinsumAttrs)->equation, call->n_in, terms, &result, error))
+    return FALSE;
+  for (guint k = 0; k < call->n_in; k++)
     {
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "equation \"%s\" is not for %u inputs", text, call->n_in);
-      return FALSE;
-    }
-  for (k = 0; k < call->n_in; k++)
-    {
-      gint own = 0;
+      const gint dots = lpt_term_dots (&terms[k], call->in[k].shape.rank);
 
-      if (!parse_term (parts[k], strlen (parts[k]), call->in[k].shape.rank, 0, &terms[k], error))
+      if (!read_axes (call, &terms[k], dots, &in[k], error))
         return FALSE;
-      for (i = 0; i < terms[k].n; i++)
-        own += terms[k].labels[i] >= N_LETTERS;
-      ellipsis = MAX (ellipsis, own);
-    }
-  if (arrow == NULL)
-    {
-      implicit_output (terms, call->n_in, out);
-      return TRUE;
+      most = MAX (most, dots);
     }
 
-  return parse_term (arrow + 2, strlen (arrow + 2), -1, ellipsis, out, error);
+  return read_axes (call, &result, most, out, error);
 }
-
 
 /* How long the axis of each label is; -1: no input has it. */
 static gboolean
 find_lengths (LptCall    *call,
-              const Term *terms,
+              const LptTermAxes *terms,
               gint64     *length,
               GError    **error)
 {
   guint k;
   gint i;
 
-  for (i = 0; i < N_LABELS; i++)
+  for (i = 0; i < LPT_TERM_N_LABELS; i++)
     length[i] = -1;
   for (k = 0; k < call->n_in; k++)
     for (i = 0; i < terms[k].n; i++)
@@ -220,27 +144,27 @@ gboolean
 lpt_run_einsum (LptCall *call,
                 GError **error)
 {
-  g_autofree Term *terms = g_new0 (Term, call->n_in);
+  g_autofree LptTermAxes *terms = g_new0 (LptTermAxes, call->n_in);
   g_autofree gint64 *strides = g_new0 (gint64, (gsize) call->n_in * MAX_LOOPS);
   g_autofree gconstpointer *in = g_new0 (gconstpointer, call->n_in);
   const gboolean whole = lpt_call_wraps (call);
-  gint64 length[N_LABELS], dims[MAX_LOOPS], index[MAX_LOOPS] = { 0 };
-  gint loop_of[N_LABELS], n_loops = 0, i;
+  gint64 length[LPT_TERM_N_LABELS], dims[MAX_LOOPS], index[MAX_LOOPS] = { 0 };
+  gint loop_of[LPT_TERM_N_LABELS], n_loops = 0, i;
   gboolean empty = FALSE;
   Loops loops;
-  Term out;
+  LptTermAxes out;
   guint k;
   gint64 at = 0;
   gpointer y;
 
-  if (!parse_equation (call, terms, &out, error))
+  if (!read_equation (call, terms, &out, error))
     return FALSE;
 
   if (!find_lengths (call, terms, length, error))
     return FALSE;
-  for (i = 0; i < N_LABELS; i++)
+  for (i = 0; i < LPT_TERM_N_LABELS; i++)
     loop_of[i] = -1;
-  for (i = 0; i < out.n + N_LABELS; i++)
+  for (i = 0; i < out.n + LPT_TERM_N_LABELS; i++)
     {
       gint label = i < out.n ? out.labels[i] : i - out.n;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ir/infer/lpt-infer-util.h"
+#include "ir/scalar/lpt-equation.h"
 
 static void
 swap_last (LptShape *shape)
@@ -182,96 +183,52 @@ lpt_infer_block_matmul (LptNode *node,
 
 /* --- Einsum --- */
 
-#define ELLIPSIS '.'
-
 typedef struct
 {
-  gint64   dims[128];        /* by letter */
-  gboolean seen[128];
-  guint    count[128];       /* in how many places of the inputs */
-  LptShape ellipsis;         /* broadcast of what the dots stand for */
-  gboolean has_ellipsis, any_rank;
+  gint64   dims[LPT_TERM_N_LETTERS];
+  gboolean seen[LPT_TERM_N_LETTERS];
+  LptShape dots;             /* broadcast of what they stand for */
+  gboolean any_rank;
 } Einsum;
-
-/* "a...b" to letters with one ELLIPSIS. */
-static gboolean
-read_subscript (const char  *text,
-                gsize        len,
-                char         out[64],
-                guint       *n,
-                GError     **error)
-{
-  gboolean dots = FALSE;
-
-  *n = 0;
-  for (gsize i = 0; i < len; i++)
-    {
-      char c = text[i];
-
-      if (c == ' ')
-        continue;
-      if (len - i >= 3 && strncmp (text + i, "...", 3) == 0 && !dots)
-        {
-          c = ELLIPSIS;
-          dots = TRUE;
-          i += 2;
-        }
-      else if (!g_ascii_isalpha (c))
-        return lpt_infer_fail (error, "equation has an unexpected '%c'", g_ascii_isprint (c) ? c : '?');
-      if (*n == 63)
-        return lpt_infer_fail (error, "equation has a term of more than 63 letters");
-      out[(*n)++] = c;
-    }
-
-  return TRUE;
-}
 
 static gboolean
 add_einsum_input (Einsum         *einsum,
                   guint           input,
-                  const char     *term,
-                  guint           n,
+                  const LptTerm  *term,
                   const LptShape *shape,
                   GError        **error)
 {
-  gboolean dots = memchr (term, ELLIPSIS, n) != NULL;
+  const gint dots = shape->rank != LPT_DYNAMIC ? lpt_term_dots (term, shape->rank) : 0;
   gint axis = 0;
 
-  if (dots)
-    einsum->has_ellipsis = TRUE;
-  if (shape->rank != LPT_DYNAMIC && (dots ? shape->rank < (gint) n - 1 : shape->rank != (gint) n))
+  if (dots < 0)
     return lpt_infer_fail (error, "input %u has rank %d, its term of the equation %u letters", input, shape->rank,
-                           dots ? n - 1 : n);
-  for (guint i = 0; i < n; i++)
+                           term->n - lpt_term_has_dots (term));
+  for (guint i = 0; i < term->n; i++)
     {
-      guchar c = (guchar) term[i];
+      guchar c = (guchar) term->letters[i];
       gint64 dim = shape->rank == LPT_DYNAMIC ? LPT_DYNAMIC : lpt_shape_dim (shape, axis);
 
-      if (c == ELLIPSIS)
+      if (c == LPT_TERM_DOTS && shape->rank == LPT_DYNAMIC)
+        einsum->any_rank = TRUE;
+      else if (c == LPT_TERM_DOTS)
         {
-          LptShape part;
+          LptShape part = lpt_shape_make (dots, shape->dims + axis);
 
-          if (shape->rank == LPT_DYNAMIC)
-            {
-              einsum->any_rank = TRUE;
-              continue;
-            }
-          part = lpt_shape_make (shape->rank - ((gint) n - 1), shape->dims + axis);
-          if (!lpt_shape_broadcast (&einsum->ellipsis, &part, &einsum->ellipsis))
+          if (!lpt_shape_broadcast (&einsum->dots, &part, &einsum->dots))
             return lpt_infer_fail (error, "the axes of \"...\" do not broadcast (input %u)", input);
-          axis += part.rank;
-          continue;
+          axis += dots;
         }
-      if (!einsum->seen[c])
-        einsum->dims[c] = dim;
-      else if (einsum->dims[c] == 1 && dim != LPT_DYNAMIC)
-        einsum->dims[c] = dim;
-      else if (dim != 1 && !lpt_dim_merge (einsum->dims[c], dim, &einsum->dims[c]))
-        return lpt_infer_fail (error, "axis '%c' has lengths %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, c,
-                               einsum->dims[c], dim);
-      einsum->seen[c] = TRUE;
-      einsum->count[c]++;
-      axis++;
+      else
+        {
+          if (!einsum->seen[c] || (einsum->dims[c] == 1 && dim != LPT_DYNAMIC))
+            einsum->dims[c] = dim;
+          else if (dim != 1 && !lpt_dim_merge (einsum->dims[c], dim, &einsum->dims[c]))
+            return lpt_infer_fail (error, "axis '%c' has lengths %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, c,
+                                   einsum->dims[c], dim);
+          einsum->seen[c] = TRUE;
+          axis++;
+        }
     }
 
   return TRUE;
@@ -281,62 +238,38 @@ gboolean
 lpt_infer_einsum (LptNode *node,
                   GError **error)
 {
-  const char *equation = LPT_ATTRS (node, LptEinsumAttrs)->equation;
-  const char *arrow = strstr (equation, "->");
-  const char *p = equation;
-  const char *end = arrow != NULL ? arrow : equation + strlen (equation);
+  g_autofree LptTerm *terms = g_new (LptTerm, node->n_in);
   Einsum einsum = { 0 };
   LptShape out = LPT_SHAPE_SCALAR;
   LptDType dtype;
-  char term[64];
-  guint n;
+  LptTerm result;
 
-  if (!lpt_infer_same_types (node, 0, node->n_in - 1, &dtype, error))
+  if (!lpt_infer_same_types (node, 0, node->n_in - 1, &dtype, error) ||
+      !lpt_equation_read (LPT_ATTRS (node, LptEinsumAttrs)->equation, node->n_in, terms, &result, error))
     return FALSE;
   for (guint i = 0; i < node->n_in; i++)
     {
-      const char *comma = memchr (p, ',', (gsize) (end - p));
-      const char *stop = comma != NULL ? comma : end;
       LptShape shape = lpt_infer_shape_in (node, i);
 
-      if ((i + 1 < node->n_in) != (comma != NULL))
-        return lpt_infer_fail (error, "equation \"%s\" does not have %u terms", equation, node->n_in);
-      if (!read_subscript (p, (gsize) (stop - p), term, &n, error) ||
-          !add_einsum_input (&einsum, i, term, n, &shape, error))
-        return FALSE;
-      p = comma != NULL ? comma + 1 : end;
-    }
-
-  if (arrow != NULL)
-    {
-      if (!read_subscript (arrow + 2, strlen (arrow + 2), term, &n, error))
+      if (!add_einsum_input (&einsum, i, &terms[i], &shape, error))
         return FALSE;
     }
-  else      /* the dots, then the letters that stand once, in order */
-    {
-      n = 0;
-      if (einsum.has_ellipsis)
-        term[n++] = ELLIPSIS;
-      for (guint c = 'A'; c <= 'z'; c++)
-        if (einsum.count[c] == 1)
-          term[n++] = (char) c;
-    }
 
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < result.n; i++)
     {
-      guchar c = (guchar) term[i];
-      gint more = c == ELLIPSIS ? einsum.ellipsis.rank : 1;
+      guchar c = (guchar) result.letters[i];
+      gint more = c == LPT_TERM_DOTS ? einsum.dots.rank : 1;
 
-      if (c != ELLIPSIS && !einsum.seen[c])
+      if (c != LPT_TERM_DOTS && !einsum.seen[c])
         return lpt_infer_fail (error, "axis '%c' of the result is in no input", c);
-      if (memchr (term, c, i) != NULL)
+      if (memchr (result.letters, c, i) != NULL)
         return lpt_infer_fail (error, "axis '%c' stands twice in the result", c);
-      if (c == ELLIPSIS && einsum.any_rank)
+      if (c == LPT_TERM_DOTS && einsum.any_rank)
         return lpt_infer_set_rank (node, 0, dtype, LPT_DYNAMIC, error);
       if (out.rank + more > LPT_MAX_RANK)
         return lpt_infer_unsupported (error, "unsupported rank of the result: more than %d", LPT_MAX_RANK);
-      if (c == ELLIPSIS)
-        memcpy (out.dims + out.rank, einsum.ellipsis.dims, (gsize) more * sizeof out.dims[0]);
+      if (c == LPT_TERM_DOTS)
+        memcpy (out.dims + out.rank, einsum.dots.dims, (gsize) more * sizeof out.dims[0]);
       else
         out.dims[out.rank] = einsum.dims[c];
       out.rank += more;
