@@ -9,10 +9,10 @@
  */
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "ir/scalar/lpt-box.h"
 #include "eval/lpt-exec-ops.h"
+#include "eval/lpt-nms-rows.h"
 
 typedef struct { double x, y; } Point;
 
@@ -21,12 +21,6 @@ typedef struct
   Point  corner[4];
   double area;
 } Turned;
-
-typedef struct
-{
-  float  score;
-  gint64 image, label, index;
-} Row;
 
 static Turned
 turn (const float *box,
@@ -102,22 +96,6 @@ overlap_of (const Turned *a,
   return (float) (area / (a->area + b->area - area));
 }
 
-static int
-by_score (const void *pa,
-          const void *pb)
-{
-  const Row *a = pa, *b = pb;
-
-  if (a->score != b->score)
-    return a->score > b->score ? -1 : 1;
-  if (a->image != b->image)
-    return a->image < b->image ? -1 : 1;
-  if (a->label != b->label)
-    return a->label < b->label ? -1 : 1;
-
-  return a->index < b->index ? -1 : a->index > b->index;
-}
-
 typedef struct
 {
   gint64        most;
@@ -152,41 +130,12 @@ run_class (const Room  *room,
         keep = !(overlap_of (&box, &room->kept[k]) > room->overlap);
       if (keep)
         {
-          Row row = { who->score, image, label, who->index };
+          LptNmsRow row = { who->score, image, label, who->index };
 
           g_array_append_val (rows, row);
           room->kept[kept++] = box;
         }
     }
-}
-
-static gboolean
-write_rows (LptCall      *call,
-            const GArray *rows,
-            GError      **error)
-{
-  const LptShape shape = { 2, { rows->len, 3 } }, one = { 1, { 1 } };
-  gint64 *indices, *valid;
-  float *scores;
-
-  if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL ||
-      !lpt_call_set_shape (call, 1, &shape, error) || (scores = lpt_call_out_f32 (call, 1, error)) == NULL ||
-      !lpt_call_set_shape (call, 2, &one, error) || (valid = lpt_call_out_i64 (call, 2, error)) == NULL)
-    return FALSE;
-  for (guint i = 0; i < rows->len; i++, indices += 3, scores += 3)
-    {
-      const Row *row = &g_array_index (rows, Row, i);
-
-      indices[0] = row->image;
-      indices[1] = row->label;
-      indices[2] = row->index;
-      scores[0] = (float) row->image;
-      scores[1] = (float) row->label;
-      scores[2] = row->score;
-    }
-  valid[0] = rows->len;
-
-  return TRUE;
 }
 
 static gboolean
@@ -219,7 +168,7 @@ lpt_run_nms_rotated (LptCall *call,
 {
   const LptShape *bs = &call->in[0].shape, *ss = &call->in[1].shape;
   const float *boxes = lpt_call_f32 (call, 0, error), *scores = boxes != NULL ? lpt_call_f32 (call, 1, error) : NULL;
-  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (LptNmsRow));
   gint64 b, c;
   Room room;
 
@@ -237,8 +186,8 @@ lpt_run_nms_rotated (LptCall *call,
     for (c = 0; c < ss->dims[1]; c++)
       run_class (&room, boxes + b * bs->dims[1] * 5, scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], b, c,
                  rows);
-  if (LPT_ATTRS (call->node, LptNmsRotatedAttrs)->sort_result_descending && rows->len > 1)
-    qsort (rows->data, rows->len, sizeof (Row), by_score);
+  if (LPT_ATTRS (call->node, LptNmsRotatedAttrs)->sort_result_descending)
+    lpt_nms_rows_sort (rows);
 
-  return write_rows (call, rows, error);
+  return lpt_nms_rows_write (call, rows, &(LptShape) { 2, { rows->len, 3 } }, error);
 }

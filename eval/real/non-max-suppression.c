@@ -9,17 +9,11 @@
  */
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "ir/lpt-memory.h"
 #include "ir/scalar/lpt-box.h"
 #include "eval/lpt-exec-ops.h"
-
-typedef struct
-{
-  float score;
-  gint  image, label, index;
-} Row;
+#include "eval/lpt-nms-rows.h"
 
 typedef struct
 {
@@ -27,22 +21,6 @@ typedef struct
   float    overlap, score, sigma;
   gboolean center;
 } Limits;
-
-static int
-by_score (const void *pa,
-          const void *pb)
-{
-  const Row *a = pa, *b = pb;
-
-  if (a->score != b->score)
-    return a->score > b->score ? -1 : 1;
-  if (a->image != b->image)
-    return a->image < b->image ? -1 : 1;
-  if (a->label != b->label)
-    return a->label < b->label ? -1 : 1;
-
-  return a->index < b->index ? -1 : a->index > b->index;
-}
 
 static LptBoxRect
 read_box (const float *v,
@@ -143,7 +121,7 @@ run_class (const float   *boxes,
       next->seen = taken;
       if (!drop && next->who.score == before)
         {
-          Row row = { before, image, label, next->who.index };
+          LptNmsRow row = { before, image, label, next->who.index };
 
           g_array_append_val (rows, row);
           scratch->taken[taken++] = box;
@@ -184,9 +162,7 @@ write_rows (LptCall      *call,
             const GArray *rows,
             GError      **error)
 {
-  LptShape shape = { .rank = 2, .dims = { rows->len, 3 } }, one = { .rank = 1, .dims = { 1 } };
-  gint64 *indices, *valid, i;
-  float *scores = NULL;
+  LptShape shape = { .rank = 2, .dims = { rows->len, 3 } };
 
   /* Fixed by the lengths of the inputs, which the plan may not have known. */
   if (!lpt_shape_is_static (&call->out[0].shape) && lpt_op_version (call->node->info, call->node->opset) < 5 &&
@@ -194,33 +170,8 @@ write_rows (LptCall      *call,
     return FALSE;
   if (lpt_shape_is_static (&call->out[0].shape))
     shape = call->out[0].shape;
-  if (!lpt_call_set_shape (call, 0, &shape, error) || (indices = lpt_call_out_i64 (call, 0, error)) == NULL)
-    return FALSE;
-  if (call->n_out > 1 &&
-      (!lpt_call_set_shape (call, 1, &shape, error) || (scores = lpt_call_out_f32 (call, 1, error)) == NULL))
-    return FALSE;
-  for (i = 0; i < shape.dims[0]; i++)
-    {
-      const Row *row = i < (gint64) rows->len ? &g_array_index (rows, Row, i) : NULL;
 
-      indices[3 * i] = row != NULL ? row->image : -1;
-      indices[3 * i + 1] = row != NULL ? row->label : -1;
-      indices[3 * i + 2] = row != NULL ? row->index : -1;
-      if (scores != NULL)
-        {
-          scores[3 * i] = row != NULL ? (float) row->image : -1;
-          scores[3 * i + 1] = row != NULL ? (float) row->label : -1;
-          scores[3 * i + 2] = row != NULL ? row->score : -1;
-        }
-    }
-  if (call->n_out > 2)
-    {
-      if (!lpt_call_set_shape (call, 2, &one, error) || (valid = lpt_call_out_i64 (call, 2, error)) == NULL)
-        return FALSE;
-      valid[0] = MIN ((gint64) rows->len, shape.dims[0]);
-    }
-
-  return TRUE;
+  return lpt_nms_rows_write (call, rows, &shape, error);
 }
 
 gboolean
@@ -229,7 +180,7 @@ lpt_run_non_max_suppression (LptCall *call,
 {
   const LptShape *bs = &call->in[0].shape, *ss = &call->in[1].shape;
   const float *boxes = lpt_call_f32 (call, 0, error), *scores = boxes != NULL ? lpt_call_f32 (call, 1, error) : NULL;
-  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (LptNmsRow));
   g_autofree Waiting *heap = NULL;
   g_autofree LptBoxRect *taken = NULL;
   gint64 b, c;
@@ -252,8 +203,8 @@ lpt_run_non_max_suppression (LptCall *call,
       run_class (boxes + b * bs->dims[1] * 4,
                  collect (scores + (b * ss->dims[1] + c) * ss->dims[2], ss->dims[2], &limits, heap), &limits,
                  &(Scratch) { heap, taken }, (gint) b, (gint) c, rows);
-  if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending && rows->len > 1)
-    qsort (rows->data, rows->len, sizeof (Row), by_score);
+  if (LPT_ATTRS (call->node, LptNonMaxSuppressionAttrs)->sort_result_descending)
+    lpt_nms_rows_sort (rows);
 
   return write_rows (call, rows, error);
 }

@@ -291,11 +291,14 @@ lpt_infer_roi_pooling (LptNode *node,
                       list ? attrs->output_size.v[1] : attrs->pooled_w, error);
 }
 
-gboolean
-lpt_infer_roi_align (LptNode *node,
-                     GError **error)
+/* The images that boxes of @columns numbers lie in come as a list. */
+static gboolean
+set_aligned (LptNode *node,
+             gint64   columns,
+             gint64   height,
+             gint64   width,
+             GError **error)
 {
-  const LptRoiAlignAttrs *attrs = LPT_ATTRS (node, LptRoiAlignAttrs);
   LptShape x = lpt_infer_shape_in (node, 0);
   LptShape boxes = lpt_infer_shape_in (node, 1);
   gint64 n = lpt_infer_length_in (node, 2);
@@ -306,7 +309,16 @@ lpt_infer_roi_align (LptNode *node,
     return lpt_infer_fail (error, "%" G_GINT64_FORMAT " batch indices for %" G_GINT64_FORMAT " boxes", n,
                            boxes.dims[0]);
 
-  return set_regions (node, 4, lpt_shape_dim (&x, 1), attrs->pooled_h, attrs->pooled_w, error);
+  return set_regions (node, columns, lpt_shape_dim (&x, 1), height, width, error);
+}
+
+gboolean
+lpt_infer_roi_align (LptNode *node,
+                     GError **error)
+{
+  const LptRoiAlignAttrs *attrs = LPT_ATTRS (node, LptRoiAlignAttrs);
+
+  return set_aligned (node, 4, attrs->pooled_h, attrs->pooled_w, error);
 }
 
 gboolean
@@ -335,17 +347,8 @@ lpt_infer_roi_align_rotated (LptNode *node,
                              GError **error)
 {
   const LptRoiAlignRotatedAttrs *attrs = LPT_ATTRS (node, LptRoiAlignRotatedAttrs);
-  LptShape x = lpt_infer_shape_in (node, 0);
-  LptShape boxes = lpt_infer_shape_in (node, 1);
-  gint64 n = lpt_infer_length_in (node, 2);
 
-  if (!lpt_infer_want_index (node, 2, "batch indices", error))
-    return FALSE;
-  if (!lpt_dim_merge (lpt_shape_dim (&boxes, 0), n, &n))
-    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " batch indices for %" G_GINT64_FORMAT " boxes", n,
-                           boxes.dims[0]);
-
-  return set_regions (node, 5, lpt_shape_dim (&x, 1), attrs->pooled_h, attrs->pooled_w, error);
+  return set_aligned (node, 5, attrs->pooled_h, attrs->pooled_w, error);
 }
 
 /* offsets [R, 2 parts of the channels, part_size, part_size] */
