@@ -1,4 +1,4 @@
-/* matmul.c - inference of MatMul and Einsum
+/* matmul.c - inference of MatMul, Inverse and Einsum
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -179,6 +179,25 @@ lpt_infer_block_matmul (LptNode *node,
   a.dims[a.rank - 1] = n;
 
   return lpt_infer_set (node, 0, LPT_DTYPE_F32, &a, error);
+}
+
+gboolean
+lpt_infer_inverse (LptNode *node,
+                   GError **error)
+{
+  LptShape out = lpt_infer_shape_in (node, 0);
+  gint64 n;
+
+  if (!lpt_infer_want_real (node, 0, error) || !lpt_infer_want_rank (node, 0, 2, LPT_MAX_RANK, error))
+    return FALSE;
+  if (out.rank == LPT_DYNAMIC)
+    return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
+  if (!lpt_dim_merge (out.dims[out.rank - 2], out.dims[out.rank - 1], &n))
+    return lpt_infer_fail (error, "matrices of %" G_GINT64_FORMAT " rows and %" G_GINT64_FORMAT " columns",
+                           out.dims[out.rank - 2], out.dims[out.rank - 1]);
+  out.dims[out.rank - 2] = out.dims[out.rank - 1] = n;
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
 }
 
 /* --- Einsum --- */

@@ -61,6 +61,8 @@
     "i32[?,3], f32[?,3], i32[1]" },
   { X ("f32[2,9,4]") Y ("f32[2,3,9]") S ("m", "7") "%t = Const {0.5} : f32[]\n%o = NMSRotated(%x, %y, %m, %t, %t)",
     "!axis 2 of input 0 is 4 long, not 5" },
+  { X ("f32[5,3,?]") "%o = Inverse(%x)", "f32[5,3,3]" },
+  { X ("f32[5,3,4]") "%o = Inverse(%x)", "!matrices of 3 rows and 4 columns" },
   { X ("f32[1,8,14,14]") Y ("f32[20,5]") Z ("i64[20]")
     "%o = ROIAlignRotated(%x, %y, %z) {pooled_h=6, pooled_w=7, sampling_ratio=2, spatial_scale=1, "
     "clockwise_mode=true}", "f32[20,8,6,7]" },

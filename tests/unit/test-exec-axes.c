@@ -21,6 +21,10 @@ static const ExecCase cases[] =
     "%x = Const {true, false, true, true} : boolean[2,2]\n%a = Const {1} : i64[1]\n%o = ReduceLogicalOr(%x, %a) : boolean[2]\n"
     "%n = ReduceLogicalAnd(%x, %a) : boolean[2]\nResult(%o)\nResult(%n)\n",
     "1, 1; 0, 1" },
+  { "inverse",                     /* the first pivot of the second matrix stands in its last row */
+    "%x = Const {2, 1, 1, 1, 0, 1, 4, 2} : f32[2,2,2]\n%y = Inverse(%x) : f32[2,2,2]\n"
+    "%t = Inverse(%x) {adjoint=true} : f32[2,2,2]\nResult(%y)\nResult(%t)\n",
+    "1, -1, -1, 2, -0.5, 0.25, 1, 0; 1, -1, -1, 2, -0.5, 1, 0.25, 0", 1e-6 },
   { "cumulative-sum",
     "%x = Const {1, 2, 3} : f32[3]\n%z = Const {0} : i64[]\n%a = CumSum(%x, %z) : f32[3]\n"
     "%b = CumSum(%x, %z) {exclusive=true, reverse=true} : f32[3]\nResult(%a)\nResult(%b)\n",

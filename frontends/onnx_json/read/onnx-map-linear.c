@@ -1,7 +1,8 @@
 /* onnx-map-linear.c - small dense linear algebra: Det, com.microsoft's Inverse and CDist
  *
  * Det and Inverse eliminate column after column, with the row as pivot whose element has the largest magnitude, in as
- * many steps as a matrix has rows; more than MOST_ROWS, or a number that is not known, is refused.
+ * many steps as a matrix has rows. Of more than MOST_ROWS rows, or of a number that is not known, Det is refused and
+ * Inverse an op.
  *
  *     Det       d = the product of the pivots, with a change of sign for each exchange of rows
  *     Inverse   [A | I] to [I | A^-1]
@@ -137,16 +138,37 @@ lpt_onnx_map_det (LptOnnxNode *on)
   lpt_onnx_set (on, 0, det);
 }
 
+/* Matrices of few rows? What is none is small: open_matrices() says so. */
+static gboolean
+is_small (const LptValue *x)
+{
+  const LptShape *shape = &x->shape;
+  const gint64 rows = shape->rank >= 2 ? shape->dims[shape->rank - 2] : 0;
+  const gint64 columns = shape->rank >= 2 ? shape->dims[shape->rank - 1] : 0;
+
+  return shape->rank != LPT_DYNAMIC && rows != LPT_DYNAMIC && columns != LPT_DYNAMIC &&
+         MAX (rows, columns) <= MOST_ROWS;
+}
+
 void
 lpt_onnx_map_inverse (LptOnnxNode *on)
 {
   LptValue *x = lpt_onnx_in (on, 0), *a = x, *parts[2];
-  gint64 n = open_matrices (on, &a);
   double unit[MOST_ROWS * MOST_ROWS] = { 0 };
-  LptShape shape = { .rank = 2, .dims = { n, n } };
+  LptShape shape = { .rank = 2 };
+  gint64 n;
 
   if (on->error != NULL)
     return;
+  if (!is_small (x))
+    {
+      lpt_onnx_set (on, 0, lpt_onnx_emit (on, LPT_OP_INVERSE, 1, x));
+      return;
+    }
+  n = open_matrices (on, &a);
+  if (on->error != NULL)
+    return;
+  shape.dims[0] = shape.dims[1] = n;
   for (gint64 i = 0; i < n; i++)
     unit[i * n + i] = 1;
   parts[0] = a;

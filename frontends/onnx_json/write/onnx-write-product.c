@@ -169,3 +169,25 @@ lpt_onnx_write_einsum (LptOnnxWriter *w,
   lpt_onnx_w_string (w, lpt_onnx_w_all_inputs (w, "Einsum", node), "equation",
                      LPT_ATTRS (node, LptEinsumAttrs)->equation);
 }
+
+/* Of a transpose: the operator of com.microsoft has no word for it. */
+void
+lpt_onnx_write_inverse (LptOnnxWriter *w,
+                        LptNode       *node,
+                        const char    *onnx)
+{
+  const gint rank = lpt_node_in (node, 0)->shape.rank;
+  const char *x = IN (0);
+
+  if (LPT_ATTRS (node, LptInverseAttrs)->adjoint && rank < 2)
+    lpt_onnx_w_fail (w, "matrices of unknown rank");
+  else if (LPT_ATTRS (node, LptInverseAttrs)->adjoint)
+    {
+      gint64 order[LPT_MAX_RANK];
+
+      for (gint i = 0; i < rank; i++)
+        order[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
+      x = lpt_onnx_w_transposed (w, x, (guint) rank, order);
+    }
+  lpt_onnx_w_node (w, onnx, OUT (0), 1, x);
+}
