@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-static int
-by_score (const void *pa,
-          const void *pb)
+int
+lpt_nms_row_compare (gconstpointer pa,
+                     gconstpointer pb)
 {
   const LptNmsRow *a = pa, *b = pb;
 
@@ -27,7 +27,7 @@ void
 lpt_nms_rows_sort (GArray *rows)
 {
   if (rows->len > 1)
-    qsort (rows->data, rows->len, sizeof (LptNmsRow), by_score);
+    qsort (rows->data, rows->len, sizeof (LptNmsRow), lpt_nms_row_compare);
 }
 
 gboolean

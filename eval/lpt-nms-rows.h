@@ -13,7 +13,8 @@ typedef struct
 } LptNmsRow;
 
 /* By falling score; equal ones by image, class and box. */
-void     lpt_nms_rows_sort  (GArray *rows);
+int      lpt_nms_row_compare (gconstpointer a, gconstpointer b);
+void     lpt_nms_rows_sort   (GArray *rows);
 /* Outputs of @shape, [lines, 3]: image, class and box; image, class and score; how many there are. The last two may be
  * missing; lines behind @rows are -1. */
-gboolean lpt_nms_rows_write (LptCall *call, const GArray *rows, const LptShape *shape, GError **error);
+gboolean lpt_nms_rows_write  (LptCall *call, const GArray *rows, const LptShape *shape, GError **error);

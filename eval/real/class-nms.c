@@ -18,17 +18,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/scalar/lpt-box.h"
 #include "eval/lpt-exec-ops.h"
-
-typedef struct
-{
-  float      score;
-  gint       image, label;
-  gint64     index;           /* of the box in its image */
-  LptBoxRect box;
-} Row;
+#include "eval/lpt-nms-rows.h"
 
 /* What both ops are told. */
 typedef struct
@@ -55,47 +49,27 @@ typedef struct
 } Room;
 
 static int
-compare (gint64 a,
-         gint64 b)
+by_class (gconstpointer pa,
+          gconstpointer pb)
 {
-  return a < b ? -1 : a > b;
-}
+  const LptNmsRow *a = pa, *b = pb;
 
-static int
-by_score (const void *pa,
-          const void *pb)
-{
-  const Row *a = pa, *b = pb;
-  int order;
+  if (a->label != b->label)
+    return a->label < b->label ? -1 : 1;
+  if (a->image != b->image)
+    return a->image < b->image ? -1 : 1;
 
-  if (a->score != b->score)
-    return a->score > b->score ? -1 : 1;
-  order = compare (a->image, b->image);
-  if (order == 0)
-    order = compare (a->label, b->label);
-
-  return order != 0 ? order : compare (a->index, b->index);
-}
-
-static int
-by_class (const void *pa,
-          const void *pb)
-{
-  const Row *a = pa, *b = pb;
-
-  return a->label != b->label ? compare (a->label, b->label)
-         : a->image != b->image ? compare (a->image, b->image) : by_score (a, b);
+  return lpt_nms_row_compare (a, b);
 }
 
 static void
-add_row (GArray       *rows,
-         const View   *view,
-         gint          image,
-         gint          label,
-         gint64        index,
-         float         score)
+add_row (GArray *rows,
+         gint    image,
+         gint    label,
+         gint64  index,
+         float   score)
 {
-  Row row = { score, image, label, index, view->boxes[label * view->box_step + index] };
+  LptNmsRow row = { score, image, label, index };
 
   g_array_append_val (rows, row);
 }
@@ -144,7 +118,7 @@ suppress (const Rule *rule,
       if (rule->eta < 1 && threshold > 0.5f)
         threshold *= rule->eta;
       room->candidates[kept++] = who;
-      add_row (rows, view, image, label, who.index, who.score);
+      add_row (rows, image, label, who.index, who.score);
     }
 }
 
@@ -155,13 +129,6 @@ decay (const Rule *rule,
 {
   return rule->gaussian ? expf ((most * most - overlap * overlap) * rule->sigma)
                         : (float) ((1. - overlap) / (1. - most + 1e-10f));
-}
-
-static gboolean
-are_apart (const LptBoxRect *a,
-           const LptBoxRect *b)
-{
-  return b->x0 > a->x1 || b->x1 < a->x0 || b->y0 > a->y1 || b->y1 < a->y0;
 }
 
 static void
@@ -184,7 +151,7 @@ weaken (const Rule *rule,
       for (k = 0; k < i; k++)
         {
           const LptBoxRect *other = &boxes[room->candidates[k].index];
-          const float overlap = are_apart (&boxes[who.index], other) ? 0
+          const float overlap = lpt_box_are_apart (&boxes[who.index], other) ? 0
                                 : lpt_box_overlap (&boxes[who.index], other, rule->extra);
 
           most = MAX (most, overlap);
@@ -193,7 +160,7 @@ weaken (const Rule *rule,
       room->most[i] = most;
       score = i > 0 ? least * who.score : who.score;
       if (score > rule->threshold)
-        add_row (rows, view, image, label, who.index, score);
+        add_row (rows, image, label, who.index, score);
     }
 }
 
@@ -212,43 +179,13 @@ run_image (const Rule *rule,
     if (c != rule->background)
       (rule->matrix ? weaken : suppress) (rule, view, image, (gint) c, room, rows);
   if (rows->len > before)
-    qsort ((Row *) (gpointer) rows->data + before, rows->len - before, sizeof (Row), by_score);
+    qsort (&g_array_index (rows, LptNmsRow, before), rows->len - before, sizeof (LptNmsRow), lpt_nms_row_compare);
   if (rule->keep >= 0 && rows->len - before > rule->keep)
     g_array_set_size (rows, before + (guint) rule->keep);
   if (rule->sort == LPT_NMS_SORT_CLASS && !rule->matrix && rows->len > before)
-    qsort ((Row *) (gpointer) rows->data + before, rows->len - before, sizeof (Row), by_class);
+    qsort (&g_array_index (rows, LptNmsRow, before), rows->len - before, sizeof (LptNmsRow), by_class);
 
   return rows->len - before;
-}
-
-/* @places: of the rows among all boxes */
-static gboolean
-write_rows (LptCall      *call,
-            const GArray *rows,
-            const gint64 *places,
-            GError      **error)
-{
-  const LptShape shape = { 2, { rows->len, 6 } }, one = { 2, { rows->len, 1 } };
-  gint64 *to;
-  float *y;
-
-  if (!lpt_call_set_shape (call, 0, &shape, error) || (y = lpt_call_out_f32 (call, 0, error)) == NULL ||
-      !lpt_call_set_shape (call, 1, &one, error) || (to = lpt_call_out_i64 (call, 1, error)) == NULL)
-    return FALSE;
-  for (guint i = 0; i < rows->len; i++, y += 6)
-    {
-      const Row *row = &g_array_index (rows, Row, i);
-
-      y[0] = (float) row->label;
-      y[1] = row->score;
-      y[2] = row->box.x0;
-      y[3] = row->box.y0;
-      y[4] = row->box.x1;
-      y[5] = row->box.y1;
-      to[i] = places[i];
-    }
-
-  return TRUE;
 }
 
 typedef struct
@@ -258,6 +195,35 @@ typedef struct
   const gint64     *counts;       /* boxes of each image; or NULL: M each */
   gint64            images, m, n_classes;
 } Batch;
+
+/* @offsets: of each image's boxes. Places are those among all boxes: [N M], or with numbers of boxes [M C]. */
+static gboolean
+write_rows (LptCall      *call,
+            const Batch  *b,
+            const GArray *rows,
+            const gint64 *offsets,
+            GError      **error)
+{
+  const LptShape shape = { 2, { rows->len, 6 } }, one = { 2, { rows->len, 1 } };
+  gint64 *places;
+  float *y;
+
+  if (!lpt_call_set_shape (call, 0, &shape, error) || (y = lpt_call_out_f32 (call, 0, error)) == NULL ||
+      !lpt_call_set_shape (call, 1, &one, error) || (places = lpt_call_out_i64 (call, 1, error)) == NULL)
+    return FALSE;
+  for (guint i = 0; i < rows->len; i++, y += 6)
+    {
+      const LptNmsRow *row = &g_array_index (rows, LptNmsRow, i);
+      const gint64 at = offsets[row->image] + row->index;
+
+      y[0] = (float) row->label;
+      y[1] = row->score;
+      memcpy (y + 2, &b->boxes[b->counts != NULL ? row->label * b->m + at : at], 4 * sizeof (float));
+      places[i] = b->counts != NULL ? at * b->n_classes + row->label : at;
+    }
+
+  return TRUE;
+}
 
 /* Input and output shapes that fit; counts that do not go beyond the boxes. */
 static gboolean
@@ -306,9 +272,9 @@ run (LptCall    *call,
      const Rule *rule,
      GError    **error)
 {
-  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (LptNmsRow));
   Batch b = { .counts = NULL };
-  gint64 *kept, *places, *offsets, i, at = 0;
+  gint64 *kept, *offsets, i, at = 0;
   LptShape list = { 1, { 0 } };
   Room room;
 
@@ -332,22 +298,10 @@ run (LptCall    *call,
       at += n;
       kept[i] = run_image (rule, &view, (gint) i, &room, rows);
     }
-  if (rule->across && rule->sort != LPT_NMS_SORT_NONE && rows->len > 1)
-    qsort (rows->data, rows->len, sizeof (Row), rule->sort == LPT_NMS_SORT_CLASS ? by_class : by_score);
-  places = lpt_call_scratch (call, MAX (rows->len, 1), sizeof *places, error);
-  if (places == NULL)
-    return FALSE;
-  for (i = 0; i < (gint64) rows->len; i++)
-    {
-      const Row *row = &g_array_index (rows, Row, i);
+  if (rule->across && rule->sort != LPT_NMS_SORT_NONE)
+    g_array_sort (rows, rule->sort == LPT_NMS_SORT_CLASS ? by_class : lpt_nms_row_compare);
 
-      /* [N M], or with numbers of boxes [M C]. */
-      places[i] = offsets[row->image] + row->index;
-      if (b.counts != NULL)
-        places[i] = places[i] * b.n_classes + row->label;
-    }
-
-  return write_rows (call, rows, places, error);
+  return write_rows (call, &b, rows, offsets, error);
 }
 
 gboolean

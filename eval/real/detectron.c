@@ -208,8 +208,7 @@ choose_class (Detections  *d,
         {
           const LptBoxRect *other = &d->kept_boxes[k];
 
-          keep = other->x0 > box->x1 || other->x1 < box->x0 || other->y0 > box->y1 || other->y1 < box->y0 ||
-                 !(lpt_box_overlap (box, other, 1) > (float) d->a->nms_threshold);
+          keep = lpt_box_are_apart (box, other) || !(lpt_box_overlap (box, other, 1) > (float) d->a->nms_threshold);
         }
       if (!keep)
         continue;

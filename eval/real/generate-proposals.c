@@ -58,13 +58,6 @@ move_all (Proposals   *p,
       }
 }
 
-static gboolean
-touch (const LptBoxRect *a,
-       const LptBoxRect *b)
-{
-  return a->x0 <= b->x1 && a->y0 <= b->y1 && b->x0 <= a->x1 && b->y0 <= a->y1;
-}
-
 /* Candidates that stay go to the front; how many. */
 static gint64
 suppress (Proposals *p)
@@ -82,7 +75,7 @@ suppress (Proposals *p)
         {
           const LptBoxRect *other = &p->boxes[p->candidates[k].index];
 
-          keep = !(touch (other, box) && p->threshold < lpt_box_overlap (other, box, p->overlap_extra));
+          keep = lpt_box_are_apart (other, box) || !(p->threshold < lpt_box_overlap (other, box, p->overlap_extra));
         }
       if (keep)
         p->candidates[kept++] = p->candidates[i];

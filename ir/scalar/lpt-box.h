@@ -30,6 +30,14 @@ lpt_box_area (const LptBoxRect *b,
   return (b->x1 - b->x0 + extra) * (b->y1 - b->y0 + extra);
 }
 
+/* Have they no point in common, pixels counting as points? */
+static inline gboolean
+lpt_box_are_apart (const LptBoxRect *a,
+                   const LptBoxRect *b)
+{
+  return b->x0 > a->x1 || b->x1 < a->x0 || b->y0 > a->y1 || b->y1 < a->y0;
+}
+
 /* Intersection over union. */
 static inline float
 lpt_box_overlap (const LptBoxRect *a,
