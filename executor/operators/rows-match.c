@@ -288,26 +288,42 @@ keeps_order (const LptProgramOp *op)
          ((flags & LPT_OP_F_PRESERVES) != 0 && op->in[0]->array.shape.rank == op->out[0]->array.shape.rank);
 }
 
-/* Is the value made with its channels last, as far as one can see before all forms are there? */
+/* A Reshape of the axes behind the channels only. */
+static gboolean
+keeps_channels (const LptProgramOp *op)
+{
+  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+
+  return op->node->op == LPT_OP_RESHAPE && x->rank > 2 && y->rank > 2 && x->dims[0] == y->dims[0] &&
+         x->dims[1] == y->dims[1];
+}
+
+/* Is the value made with its channels last, as far as one can see before all forms are there? Two axes behind the
+ * first change places with each Transpose. */
 static gboolean
 comes_last (LptProgramValue *value)
 {
+  gboolean turned = FALSE;
   guint depth;
 
   for (depth = 0; depth < 64 && value != NULL; depth++)
     {
       if (value->layout == LPT_LAYOUT_CODES_LAST || value->layout == LPT_LAYOUT_WORDS_LAST)
-        return TRUE;
+        return !turned;
       if (value->def == NULL)
-        return FALSE;
+        return turned;
       if (value->def->node->op == LPT_OP_TRANSPOSE)
-        return turns_last (value->def);
-      if (!keeps_order (value->def))
-        return FALSE;
+        {
+          if (!turns_last (value->def) || (turned && value->array.shape.rank > 3))
+            return FALSE;
+          turned = !turned;
+        }
+      else if (!keeps_order (value->def) && !keeps_channels (value->def))
+        return turned;
       value = value->def->in[0];
     }
 
-  return FALSE;
+  return turned;
 }
 
 /* Operands of other shapes must go by one element along the channels, or stand still; masks of words are row-major. */
