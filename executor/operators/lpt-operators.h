@@ -40,6 +40,7 @@ gboolean lpt_prepare_resize       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_resize_lines (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_integer_softmax (LptProgram *program, LptProgramOp *op);
 /* Of 16-bit codes. */
+gboolean lpt_prepare_halves       (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_sum16        (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_product16    (LptProgram *program, LptProgramOp *op);
 gboolean lpt_prepare_extreme16    (LptProgram *program, LptProgramOp *op);

@@ -142,7 +142,8 @@ typedef struct
   LptProgramValue *out;
   LptValueLayout      out_layout;
   gboolean       out_pitched;  /* may be CODES_PITCHED instead of CODES_LAST */
-  guint          n_more;       /* outputs besides `out`, TYPED. Such an op is not overlapped with others */
+  guint          n_more;       /* outputs besides `out`. Such an op is not overlapped with others */
+  LptValueLayout more_layout;
   LptProgramValue *more[LPT_OP_MAX_MORE];
   LptProgramOp  *last;         /* the last op that it stands for: it runs where that stood; NULL: itself */
 } LptOpForm;

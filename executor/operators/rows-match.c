@@ -298,10 +298,9 @@ keeps_channels (const LptProgramOp *op)
          x->dims[1] == y->dims[1];
 }
 
-/* Is the value made with its channels last, as far as one can see before all forms are there? Two axes behind the
- * first change places with each Transpose. */
-static gboolean
-comes_last (LptProgramValue *value)
+/* Two axes behind the first change places with each Transpose. */
+gboolean
+lpt_rows_comes_last (const LptProgramValue *value)
 {
   gboolean turned = FALSE;
   guint depth;
@@ -369,7 +368,7 @@ choose_layout (LptRowsMatch   *m,
 
         if (value->kind != LPT_STORAGE_CONST && lpt_shape_equal (&value->array.shape, shape) &&
             lpt_rows_find (m, value->def) < 0)
-          votes += comes_last (value) ? 1 : -1;
+          votes += lpt_rows_comes_last (value) ? 1 : -1;
       }
   m->layout = votes > 0 && fits_last (m, shape) ? LPT_ROWS_LAST : LPT_ROWS_PLAIN;
 

@@ -139,6 +139,8 @@ typedef struct
 gboolean lpt_rows_match     (LptRowsMatch *m, LptProgramOp *last);
 /* The run that does @op, or -1. */
 gint     lpt_rows_find      (const LptRowsMatch *m, const LptProgramOp *op);
+/* Is @value made with its channels last, as far as one can see before all forms are there? */
+gboolean lpt_rows_comes_last (const LptProgramValue *value);
 /* Has a value of shape @own one element for each row of @shape? */
 gboolean lpt_rows_is_narrow (const LptShape *own, const LptShape *shape, gint axis);
 

@@ -108,7 +108,7 @@ add_op (Sweep        *s,
   form->out->def = op;
   for (k = 0; k < form->n_more; k++)
     {
-      form->more[k] = add_output (s, form->more[k], LPT_LAYOUT_TYPED);
+      form->more[k] = add_output (s, form->more[k], lpt_program_layout (form->more[k], form->more_layout));
       form->more[k]->def = op;
     }
   if (form->bind != NULL)

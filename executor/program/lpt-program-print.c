@@ -226,7 +226,7 @@ append_form (Text               *t,
   for (k = 0; k < form->n_more; k++)
     {
       g_string_append (t->out, ", ");
-      append_value (t, form->more[k], LPT_LAYOUT_TYPED);
+      append_value (t, form->more[k], lpt_program_layout (form->more[k], form->more_layout));
     }
   g_string_append_printf (t->out, " = %s(", op->converts ? "convert" : name_of (op));
   for (k = 0; k < form->n_in; k++)

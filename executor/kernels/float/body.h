@@ -531,6 +531,33 @@ LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, f
     store (out + i, levels_lanes (&own, load (in + i, n - i, 0.0f)), n - i);
 }
 
+INLINE void
+halves_lanes (const LptFloatHalves *q, V x, size_t n, uint8_t *high, uint8_t *low)
+{
+  typedef uint8_t Bytes __attribute__ ((vector_size (WIDTH)));
+  const V magic = splat (12582912.0f);
+  I c = (I) (x * q->inverse + magic) - (I) magic + q->zero, nan = x != x;
+  Bytes h, l;
+
+  c = (c & ~nan) | (q->nan & nan);
+  h = __builtin_convertvector ((c >> 8) + q->high_zero, Bytes);
+  l = __builtin_convertvector (c, Bytes);
+  memcpy (high, &h, n);
+  memcpy (low, &l, n);
+}
+
+void
+LPT_FN (lpt_float_halves) (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low)
+{
+  const LptFloatHalves own = *q;
+  size_t i = 0;
+
+  for (; i + WIDTH <= n; i += WIDTH)
+    halves_lanes (&own, load (in + i, WIDTH, 0.0f), WIDTH, high + i, low + i);
+  if (i < n)
+    halves_lanes (&own, load (in + i, n - i, 0.0f), n - i, high + i, low + i);
+}
+
 INLINE V
 load_words (const int32_t *p, size_t n)
 {

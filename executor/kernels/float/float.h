@@ -106,6 +106,13 @@ typedef struct {
   float factor, cubic, before, between, after;
 } LptFloatGelu;
 
+/* Both bytes of codes c = rint (x * inverse) + zero of 16 bits: high = (c >> 8) + high_zero and low = c & 255. Of a NaN
+ * c = nan. |x * inverse| < 2^21. */
+typedef struct {
+  float   inverse;
+  int32_t zero, high_zero, nan;
+} LptFloatHalves;
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -140,6 +147,7 @@ typedef struct {
   /* lo where x < lo, hi where x > hi, else x. */
   void      (*clamp)     (size_t n, const float *in, float lo, float hi, float *out);
   void      (*levels)    (const LptFloatLevels *q, size_t n, const float *in, float *out);
+  void      (*halves)    (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low);
   /* (float) in * scale. */
   void      (*words)     (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 } LptFloatKernel;
@@ -163,6 +171,7 @@ typedef struct {
                                 const float *b, size_t b_step, float *out);                                  \
   void lpt_float_clamp__##isa (size_t n, const float *in, float lo, float hi, float *out);                   \
   void lpt_float_levels__##isa (const LptFloatLevels *q, size_t n, const float *in, float *out);             \
+  void lpt_float_halves__##isa (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low); \
   void lpt_float_words__##isa (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 #include "executor/kernels/float/float.def"
 #undef LPT_FLOAT_KERNEL
