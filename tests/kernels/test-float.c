@@ -197,6 +197,31 @@ exact_binary (LptFloatBinary op, float a, float b)
     }
 }
 
+/* Intervals whose upper level the formula misses, and whose lower one it makes another zero, among others. */
+static bool
+run_levels (const LptFloatKernel *row, size_t n, const float *a, float lo, float hi, float *got)
+{
+  static const float steps[] = { 1, 2, 15, 255, 256, 1023, 32767, 65535, 1048575 };
+  const float ends[][2] = { { -3, 7.5f }, { -0.0f, 1 }, { 0, 3 }, { -0.7f, 2.3456f }, { -1e-3f, 0.9171f }, { lo, hi } };
+  float *x = (float *) exact_bytes (n * 4);
+  bool ok = true;
+
+  for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++)
+    for (size_t e = 0; e < sizeof ends / sizeof ends[0]; e++)
+      {
+        const LptFloatLevels q = { lo, hi, ends[e][0], ends[e][1], steps[k] };
+
+        for (size_t i = 0; i < n; i++)
+          x[i] = i % 16 == 5 ? NAN : i % 16 == 9 ? lo : i % 16 == 10 ? hi : a[i];
+        row->levels (&q, n, x, got);
+        for (size_t i = 0; i < n; i++)
+          ok = ok && same_bits (got[i], x[i] <= q.il ? q.ol : x[i] > q.ih ? q.oh :
+                                nearbyintf ((x[i] - q.il) / (q.ih - q.il) * q.steps) / q.steps * (q.oh - q.ol) + q.ol);
+      }
+  bytes_free (x);
+  return ok;
+}
+
 /* Of all codes of 16 bits, a little off their levels, and of a NaN. */
 static bool
 run_bytes (const LptFloatKernel *row, size_t n)
@@ -254,15 +279,7 @@ run_arithmetic (const LptFloatKernel *row)
   row->clamp (n, a, lo, hi, got);
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], a[i] < lo ? lo : a[i] > hi ? hi : a[i]);
-  for (int k = 0; k < 3; k++)
-    {
-      const LptFloatLevels q = { lo, hi + 1, -3, 7.5f, k == 0 ? 1.0f : k == 1 ? 255.0f : 65535.0f };
-
-      row->levels (&q, n, a, got);
-      for (size_t i = 0; i < n; i++)
-        ok = ok && same_bits (got[i], a[i] <= q.il ? q.ol : a[i] > q.ih ? q.oh :
-                              nearbyintf ((a[i] - q.il) / (q.ih - q.il) * q.steps) / q.steps * (q.oh - q.ol) + q.ol);
-    }
+  ok = ok && run_levels (row, n, a, lo, hi + 1, got);
   ok = ok && run_bytes (row, n);
   row->words (n, words, b, steps & 1, got);
   for (size_t i = 0; i < n; i++)
