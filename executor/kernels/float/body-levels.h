@@ -1,0 +1,91 @@
+/* executor/kernels/float/body-levels.h - rounding to levels, and both bytes of levels of 16 bits
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#pragma once
+
+#include "executor/kernels/float/float.h"
+#include "executor/kernels/lpt-vector.h"
+
+/* A reciprocal in two floats, near + rest. */
+typedef struct { float near, rest; } Reciprocal;
+
+/* k / steps of whole numbers k and steps below 2^21. The sum is within 2^-49 of the quotient, which is 2^-46 of itself
+ * or more from the middle between any two floats: |k 2^j - m steps| >= 1 for all whole m, but where both are the same,
+ * and then the quotient is a float. */
+INLINE V
+by_steps (V k, float steps, Reciprocal r)
+{
+#if defined (__AVX2__) || defined (__ARM_NEON)
+  return fused (k, splat (r.near), k * r.rest);
+#else
+  return k / splat (steps);
+#endif
+}
+
+/* What is beyond an end of the interval is put there before, or the level of that end is put in its place behind. */
+INLINE V
+levels_lanes (const LptFloatLevels *q, Reciprocal r, bool low, bool high, V x)
+{
+  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
+  V y = low ? greater (splat (q->il), x) : x;      /* a NaN stays one */
+
+  y = high ? lesser (splat (q->ih), y) : y;
+  y = (y - q->il) / splat (q->ih - q->il) * q->steps;
+  y = by_steps ((y + magic) - magic, q->steps, r) * (q->oh - q->ol) + q->ol;
+  y = low ? y : choose (x == x, where_less (splat (q->il), x, y, splat (q->ol)), x);
+  return high ? y : where_less (splat (q->ih), x, splat (q->oh), y);
+}
+
+INLINE void
+levels_row (const LptFloatLevels *q, Reciprocal r, bool low, bool high, size_t n, const float *in, float *out)
+{
+  size_t i = 0;
+
+  for (; i + WIDTH <= n; i += WIDTH)
+    store (out + i, levels_lanes (q, r, low, high, load (in + i, WIDTH, 0.0f)), WIDTH);
+  if (i < n)
+    store (out + i, levels_lanes (q, r, low, high, load (in + i, n - i, 0.0f)), n - i);
+}
+
+void
+LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, float *out)
+{
+  const LptFloatLevels own = *q;      /* that no number written may change */
+  const float near = 1 / own.steps;
+  const Reciprocal r = { near, (float) (1 / (double) own.steps - near) };
+
+  if (own.ol == 0 && signbit (own.ol))      /* 0 * (oh - ol) + ol is another zero */
+    levels_row (&own, r, false, false, n, in, out);
+  else if (own.oh - own.ol + own.ol == own.oh)
+    levels_row (&own, r, true, true, n, in, out);
+  else
+    levels_row (&own, r, true, false, n, in, out);
+}
+
+INLINE void
+halves_lanes (const LptFloatHalves *q, V x, size_t n, uint8_t *high, uint8_t *low)
+{
+  typedef uint8_t Bytes __attribute__ ((vector_size (WIDTH)));
+  const V magic = splat (12582912.0f);
+  I c = (I) (x * q->inverse + magic) - (I) magic + q->zero, nan = x != x;
+  Bytes h, l;
+
+  c = (c & ~nan) | (q->nan & nan);
+  h = __builtin_convertvector ((c >> 8) + q->high_zero, Bytes);
+  l = __builtin_convertvector (c, Bytes);
+  memcpy (high, &h, n);
+  memcpy (low, &l, n);
+}
+
+void
+LPT_FN (lpt_float_halves) (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low)
+{
+  const LptFloatHalves own = *q;
+  size_t i = 0;
+
+  for (; i + WIDTH <= n; i += WIDTH)
+    halves_lanes (&own, load (in + i, WIDTH, 0.0f), WIDTH, high + i, low + i);
+  if (i < n)
+    halves_lanes (&own, load (in + i, n - i, 0.0f), n - i, high + i, low + i);
+}
