@@ -16,7 +16,8 @@
  * Refused when
  *   - an interval is not constant, or the number of levels is not supported;
  *   - it stands on weights: the operation that reads them does this. A constant that a Concat joins with data is none,
- *     nor are those of matrix products on the left, or whose codes need a zero point: these become codes;
+ *     nor are those that products with computed weights take as data, or weights of matrix products whose codes need a
+ *     zero point: these become codes;
  *   - the list of types is empty (consumers disagree), absent, or has no type for the levels;
  *   - its output is integer already and of the right type, or no chain follows;
  *   - the channel axis is dynamic and the interval is per channel;
@@ -224,9 +225,9 @@ is_part_of_data (LptNode *fq)
   return FALSE;
 }
 
-/* Does it stand on constants that matrix products with quantized data take as codes with a chain, as files give them?
- * Those on the left, which are data of one scale, and weights whose codes need a zero point. Convolutions take their
- * FakeQuantize as it is. */
+/* Does it stand on constants that products with quantized data take as codes with a chain, as files give them? Those on
+ * the left, which are data of one scale, and weights of matrix products whose codes need a zero point. Convolutions take
+ * the FakeQuantize of their weights as it is. */
 static gboolean
 is_taken_as_codes (LptRewriter *rw,
                    LptNode     *fq)
@@ -241,7 +242,7 @@ is_taken_as_codes (LptRewriter *rw,
     {
       const LptUse *use = lpt_value_use (&fq->out[0], i);
 
-      if (use->index > 1 || !lpt_weighted_view (use->node, &view) || view.window ||
+      if (use->index > 1 || !lpt_weighted_view (use->node, &view) || (view.window && use->index == 1) ||
           !lpt_value_is_quantized (lpt_node_in (use->node, 1 - use->index), &config->default_precisions))
         return FALSE;
       first |= use->index == 0;
