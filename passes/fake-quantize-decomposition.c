@@ -226,8 +226,8 @@ is_part_of_data (LptNode *fq)
 }
 
 /* Does it stand on constants that products with quantized data take as codes with a chain, as files give them? Those on
- * the left, which are data of one scale, and weights of matrix products whose codes need a zero point. Convolutions take
- * the FakeQuantize of their weights as it is. */
+ * the left, which are data of one scale, and weights of matrix products whose codes need a zero point. Convolutions
+ * take the FakeQuantize of their weights as it is. */
 static gboolean
 is_taken_as_codes (LptRewriter *rw,
                    LptNode     *fq)
