@@ -325,7 +325,8 @@ lpt_rows_comes_last (const LptProgramValue *value)
   return turned;
 }
 
-/* Operands of other shapes must go by one element along the channels, or stand still; masks of words are row-major. */
+/* Operands of other shapes must go by one element along the channels, or stand still; masks of words are row-major.
+ * Constants of the whole shape are turned when the program is made. */
 static gboolean
 fits_last (const LptRowsMatch *m,
            const LptShape     *shape)
@@ -343,8 +344,7 @@ fits_last (const LptRowsMatch *m,
             lpt_rows_find (m, m->runs[k].op->in[i]->def) < 0)
           return FALSE;
         lpt_broadcast_strides (&own, shape, strides);
-        if (strides[1] > 1 && (m->runs[k].op->in[i]->kind == LPT_STORAGE_CONST ||
-                               !lpt_shape_equal (&array->shape, shape)))
+        if (strides[1] > 1 && !lpt_shape_equal (&own, shape))
           return FALSE;
       }
 

@@ -25,6 +25,8 @@ lpt_rows_whole_at (const LptRowsTile   *t,
 {
   if (o->from == LPT_FROM_REGISTER)
     return lpt_rows_register (t, o->index);
+  if (o->from == LPT_FROM_CONSTANT)
+    return o->constant + (t->row * t->p->cols + t->col);
 
   return t->data->in[o->index] + (t->row * t->p->cols + t->col) * size;
 }

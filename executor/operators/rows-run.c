@@ -81,6 +81,8 @@ run_several (const LptRowsTile *t,
         kernel->binary (run->run.binary, n, x[0], step[0], x[1], step[1], out);
       else if (run->run.kind == LPT_RUN_WHOLE)
         run_integers (t, &run->run, n, x, step, out);
+      else if (run->run.kind == LPT_RUN_INTERVALS)
+        kernel->intervals (run->run.levels.steps, n, x, step, out);
       else
         kernel->select (n, x[0], step[0], x[1], step[1], x[2], step[2], out);
     }
@@ -169,8 +171,7 @@ run_tile (const LptRowsTile *t)
       const LptRunOperand *x = &form->in[0];
       gpointer out = form->out != LPT_ROWS_RESULT ? lpt_rows_register (t, form->out)
                                                    : t->data->out + (t->row * p->cols + t->col) * p->result_size;
-      const gboolean several = run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT || run->kind == LPT_RUN_WHOLE;
-      const float *real = several ? NULL
+      const float *real = lpt_run_is_several (run->kind) ? NULL
                           : x->mask || x->words ? lpt_rows_mask_at (t, form, 0, t->row, n)
                           : x->narrow ? lpt_rows_narrow_at (t, x, t->row) : lpt_rows_whole_at (t, x, sizeof (float));
       gsize column = run->by_column ? t->col : 0;
@@ -181,6 +182,7 @@ run_tile (const LptRowsTile *t)
         case LPT_RUN_BINARY:
         case LPT_RUN_SELECT:
         case LPT_RUN_WHOLE:
+        case LPT_RUN_INTERVALS:
           run_several (t, form, out);
           break;
         case LPT_RUN_NOT:

@@ -155,7 +155,6 @@ levels_run (const LptProgramOp *op,
             LptRun             *run)
 {
   const LptShape *shape = &op->out[0]->array.shape;
-  const gint64 levels = LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels;
   gsize n = 1, i;
   gint axis;
 
@@ -184,7 +183,27 @@ levels_run (const LptProgramOp *op,
         return FALSE;
     }
 
-  return levels >= 2 && levels <= 1 << 21;
+  return TRUE;
+}
+
+static gboolean
+fake_quantize_run (const LptProgramOp *op,
+                   LptRun             *run)
+{
+  const gint64 levels = LPT_ATTRS (op->node, LptFakeQuantizeAttrs)->levels;
+  guint i;
+
+  if (levels < 2 || levels > 1 << 21)
+    return FALSE;
+  if (levels_run (op, run))
+    return TRUE;
+  *run = (LptRun) { .kind = LPT_RUN_INTERVALS, .op = run->op, .n = 5, .axis = -1, .by_axis = -1 };
+  run->levels.steps = (float) (levels - 1);
+  for (i = 1; i < run->n; i++)
+    if (op->in[i] == NULL || !lpt_program_is_real (op->in[i]))
+      return FALSE;
+
+  return TRUE;
 }
 
 static gboolean
@@ -466,7 +485,7 @@ lpt_rows_read_op (LptProgramOp *op,
         return run->axis >= 0 && lpt_dims_product (shape, run->axis, shape->rank) <= LPT_ROWS_MAX_ROW;
       }
     case LPT_OP_FAKE_QUANTIZE:
-      return levels_run (op, run);
+      return fake_quantize_run (op, run);
     default:
       return real_run (op, run) || unary_run (op, run);
     }

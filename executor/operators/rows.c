@@ -24,7 +24,7 @@
 /* Parameters of rows shorter than this are repeated for a whole tile, which is then one row to the kernels. */
 #define SHORT_ROW 256
 /* Operands that broadcast over rows shorter than this are copied as often, too: a call a row takes longer. */
-#define SPREAD_ROW 64
+#define SPREAD_ROW 256
 
 /* --- operands, rows and registers --- */
 
@@ -66,6 +66,23 @@ input_of (LptRows         *p,
   p->n_in++;
 
   return i;
+}
+
+/* Its numbers with the channels last, in the place of those as they lie. */
+static void
+turn_constant (const LptShape *shape,
+               float         **constant)
+{
+  const gint64 outer = shape->dims[0], channels = shape->dims[1], inner = lpt_dims_product (shape, 2, shape->rank);
+  float *made = lpt_program_array ((gsize) (outer * channels * inner), sizeof *made);
+  gint64 o, c, i;
+
+  for (o = 0; o < outer && made != NULL; o++)
+    for (c = 0; c < channels; c++)
+      for (i = 0; i < inner; i++)
+        made[(o * inner + i) * channels + c] = (*constant)[(o * channels + c) * inner + i];
+  lpt_aligned_free (*constant);
+  *constant = made;
 }
 
 /* A mask as 0 and 1; integers as those of 32 bits. */
@@ -112,9 +129,12 @@ read_operand (LptRows            *p,
       gsize n = lpt_program_count (s);
 
       o->from = LPT_FROM_CONSTANT;
+      o->whole = lpt_shape_equal (&own, shape);
       o->constant = lpt_program_array (n, sizeof (float));
       if (o->constant != NULL)
         copy_constant (&s->array, n, words, o->constant);
+      if (o->whole && o->constant != NULL && m->layout == LPT_ROWS_LAST)
+        turn_constant (shape, &o->constant);
     }
   else
     {
@@ -352,13 +372,12 @@ static void
 rows_clear (gpointer params)
 {
   LptRows *p = params;
-  guint k;
+  guint k, i;
 
   for (k = 0; k < p->n_runs; k++)
     {
-      lpt_aligned_free (p->runs[k].in[0].constant);
-      lpt_aligned_free (p->runs[k].in[1].constant);
-      lpt_aligned_free (p->runs[k].in[2].constant);
+      for (i = 0; i < LPT_ROWS_OPERANDS; i++)
+        lpt_aligned_free (p->runs[k].in[i].constant);
       lpt_aligned_free (p->runs[k].scale);
       lpt_aligned_free (p->runs[k].zero);
       lpt_aligned_free (p->runs[k].levels);
@@ -417,8 +436,7 @@ place_copies (LptRows *p)
     {
       const LptRun *run = &p->runs[k].run;
       const gboolean may = p->cols < SPREAD_ROW && p->tile_rows > 1 && !run->narrow &&
-                           (run->kind == LPT_RUN_BINARY || run->kind == LPT_RUN_SELECT || run->kind == LPT_RUN_WHOLE) &&
-                           run->n > 1;
+                           lpt_run_is_several (run->kind) && run->n > 1;
 
       for (i = 0; i < run->n; i++)
         {
@@ -439,7 +457,7 @@ main_op (const LptRowsMatch *m)
   static const guint8 weights[] = {
     [LPT_RUN_BINARY] = 2, [LPT_RUN_MAP] = 4, [LPT_RUN_CLAMP] = 2, [LPT_RUN_SOFTMAX] = 5, [LPT_RUN_NORMALIZE] = 5,
     [LPT_RUN_QUANTIZE] = 1, [LPT_RUN_DEQUANTIZE] = 1, [LPT_RUN_WORDS] = 1, [LPT_RUN_SELECT] = 2, [LPT_RUN_NOT] = 1,
-    [LPT_RUN_LEVELS] = 3, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0,
+    [LPT_RUN_LEVELS] = 3, [LPT_RUN_INTERVALS] = 4, [LPT_RUN_FUNCTION] = 6, [LPT_RUN_REDUCE] = 0, [LPT_RUN_GELU] = 6, [LPT_RUN_RENAME] = 0,
     [LPT_RUN_WHOLE] = 2 };
   guint best = 0, most = 0, k;
 

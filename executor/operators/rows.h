@@ -20,7 +20,8 @@ typedef enum
   LPT_RUN_WORDS,                     /* Dequantize of int32, Convert of integers */
   LPT_RUN_SELECT,
   LPT_RUN_NOT,                       /* of truth */
-  LPT_RUN_LEVELS,                    /* FakeQuantize */
+  LPT_RUN_LEVELS,                    /* FakeQuantize of one interval in a row */
+  LPT_RUN_INTERVALS,                 /* of any, computed ones too */
   LPT_RUN_FUNCTION,                  /* of one variable, in f64 or by steps */
   LPT_RUN_REDUCE,                    /* of each row: one element */
   LPT_RUN_GELU,
@@ -92,7 +93,7 @@ typedef struct
 
 #define LPT_ROWS_RESULT G_MAXUINT
 /* Operands of a run. */
-#define LPT_ROWS_OPERANDS 3
+#define LPT_ROWS_OPERANDS 5
 
 typedef struct
 {
@@ -156,6 +157,13 @@ static inline gboolean
 lpt_run_is_elementwise (LptRunKind kind)
 {
   return kind == LPT_RUN_BINARY || kind == LPT_RUN_MAP || kind == LPT_RUN_CLAMP || kind == LPT_RUN_FUNCTION;
+}
+
+/* Does a run go along several operands at once? */
+static inline gboolean
+lpt_run_is_several (LptRunKind kind)
+{
+  return kind == LPT_RUN_BINARY || kind == LPT_RUN_SELECT || kind == LPT_RUN_WHOLE || kind == LPT_RUN_INTERVALS;
 }
 
 /* What operand @i of a run is. */

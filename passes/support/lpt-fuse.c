@@ -17,6 +17,7 @@ lpt_fuse_shape_problem (LptNode *op,
   const LptShape *out = &op->out[0].shape;
   const LptShape *shape = &lpt_node_in (op, side)->shape;
   gint shift = out->rank - shape->rank;
+  gboolean varies = FALSE;
   gint d;
 
   if (out->rank < 0)
@@ -28,8 +29,13 @@ lpt_fuse_shape_problem (LptNode *op,
   if (shift < 0 || shift > 1)
     return "its constant has another rank than its data";
   for (d = 0; d < shape->rank; d++)
-    if (shape->dims[d] != 1 && d + shift >= 2)
-      return "its constant varies along other axes than the channels";
+    if (shape->dims[d] != 1)
+      {
+        /* Of two axes, too: nothing has such intervals. */
+        if (d + shift >= 2 || varies)
+          return "its constant varies along other axes than the channels";
+        varies = TRUE;
+      }
   if (out->rank > 1 && out->dims[1] < 0)
     return "its constant is per channel and the number of channels is dynamic";
 

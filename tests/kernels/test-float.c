@@ -222,6 +222,39 @@ run_levels (const LptFloatKernel *row, size_t n, const float *a, float lo, float
   return ok;
 }
 
+/* Ends that go along or stand still, in either order, or one number. */
+static bool
+run_intervals (const LptFloatKernel *row, size_t n, const float *a, float *got)
+{
+  static const float levels[] = { 1, 255, 65535, 2097151 };
+  float *ends[4];
+  size_t step[5] = { 1 };
+  bool ok = true;
+
+  for (size_t k = 0; k < 4; k++)
+    {
+      ends[k] = (float *) exact_bytes (n * 4);
+      step[k + 1] = random_u32 () & 1;
+      for (size_t i = 0; i < n; i++)
+        ends[k][i] = k == 1 && random_u32 () % 8 == 0 ? ends[0][i] : (float) random_range (-60, 60) / 8;
+    }
+  for (size_t k = 0; k < sizeof levels / sizeof levels[0]; k++)
+    {
+      row->intervals (levels[k], n, (const float *const[]) { a, ends[0], ends[1], ends[2], ends[3] }, step, got);
+      for (size_t i = 0; i < n; i++)
+        {
+          const float il = ends[0][i * step[1]], ih = ends[1][i * step[2]];
+          const float ol = ends[2][i * step[3]], oh = ends[3][i * step[4]];
+
+          ok = ok && same_bits (got[i], a[i] <= fminf (il, ih) ? ol : a[i] > fmaxf (il, ih) ? oh :
+                                nearbyintf ((a[i] - il) / (ih - il) * levels[k]) / levels[k] * (oh - ol) + ol);
+        }
+    }
+  for (size_t k = 0; k < 4; k++)
+    bytes_free (ends[k]);
+  return ok;
+}
+
 /* Of all codes of 16 bits, a little off their levels, and of a NaN. */
 static bool
 run_bytes (const LptFloatKernel *row, size_t n)
@@ -280,7 +313,7 @@ run_arithmetic (const LptFloatKernel *row)
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], a[i] < lo ? lo : a[i] > hi ? hi : a[i]);
   ok = ok && run_levels (row, n, a, lo, hi + 1, got);
-  ok = ok && run_bytes (row, n);
+  ok = ok && run_intervals (row, n, a, got) && run_bytes (row, n);
   row->words (n, words, b, steps & 1, got);
   for (size_t i = 0; i < n; i++)
     ok = ok && same_bits (got[i], (float) words[i] * b[i * (steps & 1)]);

@@ -10,6 +10,14 @@
 /* A reciprocal in two floats, near + rest. */
 typedef struct { float near, rest; } Reciprocal;
 
+INLINE Reciprocal
+reciprocal (float steps)
+{
+  const float near = 1 / steps;
+
+  return (Reciprocal) { near, (float) (1 / (double) steps - near) };
+}
+
 /* k / steps of whole numbers k and steps below 2^21. The sum is within 2^-49 of the quotient, which is 2^-46 of itself
  * or more from the middle between any two floats: |k 2^j - m steps| >= 1 for all whole m, but where both are the same,
  * and then the quotient is a float. */
@@ -52,8 +60,7 @@ void
 LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, float *out)
 {
   const LptFloatLevels own = *q;      /* that no number written may change */
-  const float near = 1 / own.steps;
-  const Reciprocal r = { near, (float) (1 / (double) own.steps - near) };
+  const Reciprocal r = reciprocal (own.steps);
 
   if (own.ol == 0 && signbit (own.ol))      /* 0 * (oh - ol) + ol is another zero */
     levels_row (&own, r, false, false, n, in, out);
@@ -61,6 +68,26 @@ LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, f
     levels_row (&own, r, true, true, n, in, out);
   else
     levels_row (&own, r, true, false, n, in, out);
+}
+
+void
+LPT_FN (lpt_float_intervals) (float steps, size_t n, const float *const x[5], const size_t step[5], float *out)
+{
+  const V magic = splat (12582912.0f);
+  const Reciprocal r = reciprocal (steps);
+
+  for (size_t i = 0; i < n; i += WIDTH)
+    {
+      const size_t left = n - i < WIDTH ? n - i : WIDTH;
+      V v[5], y;
+
+      for (int k = 0; k < 5; k++)
+        v[k] = operand (x[k], step[k], i, left);
+      y = (v[0] - v[1]) / (v[2] - v[1]) * steps;
+      y = by_steps ((y + magic) - magic, steps, r) * (v[4] - v[3]) + v[3];
+      y = choose (v[0] > greater (v[1], v[2]), v[4], y);
+      store (out + i, choose (v[0] <= lesser (v[1], v[2]), v[3], y), left);
+    }
 }
 
 INLINE void

@@ -129,7 +129,6 @@ exp_lanes (V x)
 #endif
 }
 
-#include "executor/kernels/float/body-levels.h"
 #include "executor/kernels/float/body-rows.h"
 
 INLINE V
@@ -370,6 +369,8 @@ operand (const float *p, size_t step, size_t i, size_t n)
 {
   return step ? load (p + i, n, 1.0f) : splat (p[0]);
 }
+
+#include "executor/kernels/float/body-levels.h"
 
 INLINE V
 truth (I mask)

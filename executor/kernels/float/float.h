@@ -147,6 +147,9 @@ typedef struct {
   /* lo where x < lo, hi where x > hi, else x. */
   void      (*clamp)     (size_t n, const float *in, float lo, float hi, float *out);
   void      (*levels)    (const LptFloatLevels *q, size_t n, const float *in, float *out);
+  /* Rounding of x[0] to levels as with LptFloatLevels, steps < 2^21, where the interval is x[1] to x[2] and counts as
+   * x[3] to x[4]; either end may be the lower one. */
+  void      (*intervals) (float steps, size_t n, const float *const x[5], const size_t step[5], float *out);
   void      (*halves)    (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low);
   /* (float) in * scale. */
   void      (*words)     (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
@@ -171,6 +174,7 @@ typedef struct {
                                 const float *b, size_t b_step, float *out);                                  \
   void lpt_float_clamp__##isa (size_t n, const float *in, float lo, float hi, float *out);                   \
   void lpt_float_levels__##isa (const LptFloatLevels *q, size_t n, const float *in, float *out);             \
+  void lpt_float_intervals__##isa (float steps, size_t n, const float *const x[5], const size_t step[5], float *out); \
   void lpt_float_halves__##isa (const LptFloatHalves *q, size_t n, const float *in, uint8_t *high, uint8_t *low); \
   void lpt_float_words__##isa (size_t n, const int32_t *in, const float *scale, size_t step, float *out);
 #include "executor/kernels/float/float.def"
