@@ -6,8 +6,8 @@
  * constants and small. Embeddings that are rounded, scaled and rounded again for a Concat are looked up as they leave.
  * The same numbers.
  *
- * Left alone: what others read, too; tables from LEAST elements on, which gather-constants looks up first. The graph is
- * the program's own.
+ * Left alone: what others read, too; constants with more axes than the table; tables from LEAST elements on, which
+ * gather-constants looks up first. The graph is the program's own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -95,6 +95,19 @@ gather_behind (LptValue *value)
   return NULL;
 }
 
+/* Does @node have the shape of @table when it reads that as input @at? Not with a constant of more axes. */
+static gboolean
+keeps_shape (LptNode        *node,
+             guint           at,
+             const LptValue *table)
+{
+  for (guint i = 0; i < node->n_in; i++)
+    if (i != at && lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->shape.rank > table->shape.rank)
+      return FALSE;
+
+  return TRUE;
+}
+
 static void
 visit (LptNode *node)
 {
@@ -103,9 +116,9 @@ visit (LptNode *node)
   LptNode *gather = from != NULL && from->dtype != LPT_DTYPE_STRING ? gather_behind (from) : NULL, *copy;
   g_autofree LptValue **in = NULL;
 
-  if (gather == NULL)
+  table = gather != NULL ? lpt_node_in (gather, 0) : NULL;
+  if (table == NULL || !keeps_shape (node, at, table))
     return;
-  table = lpt_node_in (gather, 0);
   in = g_new (LptValue *, node->n_in);
   for (guint i = 0; i < node->n_in; i++)
     in[i] = i == at ? table : lpt_node_in (node, i);
