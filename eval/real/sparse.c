@@ -1,4 +1,4 @@
-/* sparse.c - embedding bags, segments, SearchSorted
+/* sparse.c - embedding bags, segments, SearchSorted, SparseFillEmptyRows
  *
  * Sums of real numbers are in f64, of 32 and 64-bit integers in i64. An empty bag is the row of the default index, or
  * zeros.
@@ -315,6 +315,118 @@ lpt_run_search_sorted (LptCall *call,
       y[i] = integer ? lpt_sorted_below_i64 ((const gint64 *) s + start, length, ((const gint64 *) v)[i], right)
                      : lpt_sorted_below_f32 ((const float *) s + start, length, ((const float *) v)[i], right);
     }
+
+  return TRUE;
+}
+
+/* --- SparseFillEmptyRows --- */
+
+/* A sparse matrix, with the row of each place counted. */
+typedef struct
+{
+  gboolean      integer;
+  gconstpointer values, fallback;
+  const gint64 *places;        /* row and column of each value */
+  gint64        n, rows;
+  gint64       *ends;          /* of each row: where its next value goes, and in the end where they end */
+} Sparse;
+
+static void
+copy_number (const Sparse *s,
+             gconstpointer from,
+             gint64        i,
+             gpointer      to,
+             gint64        at)
+{
+  if (s->integer)
+    ((gint64 *) to)[at] = ((const gint64 *) from)[i];
+  else
+    ((float *) to)[at] = ((const float *) from)[i];
+}
+
+static gboolean
+open_sparse (LptCall *call,
+             Sparse  *s,
+             GError **error)
+{
+  const gint64 *shape = lpt_call_i64 (call, 1, error);
+
+  if (shape == NULL)
+    return FALSE;
+  *s = (Sparse) { .integer = lpt_call_is_i64 (call, 0), .n = lpt_array_count (&call->in[0]), .rows = shape[0] };
+  if (lpt_array_count (&call->in[1]) != 2 || s->rows < 0 || lpt_array_count (&call->in[2]) != 2 * s->n ||
+      lpt_array_count (&call->in[3]) != 1)
+    {
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "dense_shape, values, indices and default_value do not fit");
+      return FALSE;
+    }
+  s->values = numbers_in (call, s->integer, 0, error);
+  s->places = s->values != NULL ? lpt_call_i64 (call, 2, error) : NULL;
+  s->fallback = s->places != NULL ? numbers_in (call, s->integer, 3, error) : NULL;
+  s->ends = s->fallback != NULL ? lpt_call_scratch (call, (gsize) s->rows, sizeof *s->ends, error) : NULL;
+  if (s->ends == NULL)
+    return FALSE;
+  memset (s->ends, 0, (gsize) s->rows * sizeof *s->ends);
+  for (gint64 i = 0; i < s->n; i++)
+    {
+      if (s->places[2 * i] < 0 || s->places[2 * i] >= s->rows || s->places[2 * i + 1] < 0 ||
+          s->places[2 * i + 1] >= shape[1])
+        {
+          g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "indices [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                       "] of a matrix of %" G_GINT64_FORMAT " rows and %" G_GINT64_FORMAT " columns", s->places[2 * i],
+                       s->places[2 * i + 1], s->rows, shape[1]);
+          return FALSE;
+        }
+      s->ends[s->places[2 * i]]++;
+    }
+
+  return TRUE;
+}
+
+/* The values row by row, each row in the order of the input; an empty one has the default value in column 0. */
+gboolean
+lpt_run_sparse_fill_empty_rows (LptCall *call,
+                                GError **error)
+{
+  LptShape places = { .rank = 2, .dims = { 0, 2 } }, values = { .rank = 1 }, rows = { .rank = 1 };
+  gint64 *to, *empty, n = 0;
+  gpointer y;
+  Sparse s;
+
+  if (!open_sparse (call, &s, error))
+    return FALSE;
+  rows.dims[0] = s.rows;
+  if (!lpt_call_set_shape (call, 2, &rows, error) || (empty = lpt_call_out_i64 (call, 2, error)) == NULL)
+    return FALSE;
+  for (gint64 r = 0; r < s.rows; r++)
+    {
+      const gint64 first = n;
+
+      empty[r] = s.ends[r] == 0;
+      n += MAX (s.ends[r], 1);
+      s.ends[r] = first;
+    }
+  places.dims[0] = values.dims[0] = n;
+  if (!lpt_call_set_shape (call, 0, &places, error) || !lpt_call_set_shape (call, 1, &values, error) ||
+      (to = lpt_call_out_i64 (call, 0, error)) == NULL)
+    return FALSE;
+  y = s.integer ? (gpointer) lpt_call_out_i64 (call, 1, error) : lpt_call_out_f32 (call, 1, error);
+  if (y == NULL)
+    return FALSE;
+  for (gint64 i = 0; i < s.n; i++)
+    {
+      const gint64 at = s.ends[s.places[2 * i]]++;
+
+      memcpy (to + 2 * at, s.places + 2 * i, 2 * sizeof *to);
+      copy_number (&s, s.values, i, y, at);
+    }
+  for (gint64 r = 0; r < s.rows; r++)
+    if (empty[r])
+      {
+        to[2 * s.ends[r]] = r;
+        to[2 * s.ends[r] + 1] = 0;
+        copy_number (&s, s.fallback, 0, y, s.ends[r]);
+      }
 
   return TRUE;
 }

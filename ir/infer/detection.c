@@ -492,6 +492,25 @@ lpt_infer_ctc_greedy_decoder_seq_len (LptNode *node,
          lpt_infer_set (node, 1, attrs->sequence_length_type, &lengths, error);
 }
 
+/* Logits [N,T,C], lengths [N], labels [N,L], lengths [N], blank -> [N] */
+gboolean
+lpt_infer_ctc_loss (LptNode *node,
+                    GError **error)
+{
+  LptShape x = lpt_infer_shape_in (node, 0), labels = lpt_infer_shape_in (node, 2), out = lpt_shape_unknown (1);
+
+  if (!lpt_infer_want_real (node, 0, error) || !lpt_infer_want_rank (node, 0, 3, 3, error) ||
+      !lpt_infer_want_index (node, 1, "logit_length", error) || !lpt_infer_want_integer (node, 2, "labels", error) ||
+      !lpt_infer_want_rank (node, 2, 2, 2, error) || !lpt_infer_want_index (node, 3, "label_length", error))
+    return FALSE;
+  if (!lpt_dim_merge (lpt_shape_dim (&x, 0), lpt_shape_dim (&labels, 0), &out.dims[0]) ||
+      !lpt_dim_merge (out.dims[0], lpt_infer_length_in (node, 1), &out.dims[0]) ||
+      !lpt_dim_merge (out.dims[0], lpt_infer_length_in (node, 3), &out.dims[0]))
+    return lpt_infer_fail (error, "logits, labels and their lengths are of different batches");
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
+}
+
 /* Boxes [1,N,4..], scores [1,N,classes..], anchors [N,4]. */
 gboolean
 lpt_infer_detection_post_process (LptNode *node,

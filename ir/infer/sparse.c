@@ -326,3 +326,91 @@ lpt_infer_scaled_dot_product_attention (LptNode *node,
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error);
 }
+
+/* --- lists whose lengths depend on the data --- */
+
+static gboolean
+check_index_type (LptDType    dtype,
+                  const char *name,
+                  GError    **error)
+{
+  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
+    return lpt_infer_fail (error, "%s is %s, must be i32 or i64", name, lpt_dtype_name (dtype));
+
+  return TRUE;
+}
+
+/* Elements of the whole input, or slices along the axis. */
+gboolean
+lpt_infer_unique (LptNode *node,
+                  GError **error)
+{
+  const LptUniqueAttrs *attrs = LPT_ATTRS (node, LptUniqueAttrs);
+  LptShape x = lpt_infer_shape_in (node, 0), list = lpt_shape_unknown (1), all = list, out = list;
+  gint64 axis, count;
+  gint at;
+
+  if (lpt_infer_dtype_in (node, 0) == LPT_DTYPE_STRING)
+    return lpt_infer_unsupported (error, "strings");
+  if (!check_index_type (attrs->index_element_type, "index_element_type", error) ||
+      !check_index_type (attrs->count_element_type, "count_element_type", error))
+    return FALSE;
+  if (has_input (node, 1))
+    {
+      if (!lpt_infer_want_index (node, 1, "axis", error))
+        return FALSE;
+      out = x;
+      for (gint d = 0; d < x.rank; d++)
+        out.dims[d] = LPT_DYNAMIC;
+      if (x.rank != LPT_DYNAMIC && lpt_infer_int_in (node, 1, &axis))
+        {
+          if (!lpt_infer_axis (axis, x.rank, &at, error))
+            return FALSE;
+          out = x;
+          out.dims[at] = x.dims[at] == 0 ? 0 : LPT_DYNAMIC;
+          all.dims[0] = x.dims[at];
+        }
+    }
+  else if (lpt_shape_count (&x, &count))
+    all.dims[0] = count;
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &out, error) &&
+         lpt_infer_set (node, 1, attrs->index_element_type, &list, error) &&
+         lpt_infer_set (node, 2, attrs->index_element_type, &all, error) &&
+         lpt_infer_set (node, 3, attrs->count_element_type, &list, error);
+}
+
+/* Values [M], the shape of the matrix [2], indices [M,2], a value: indices [N,2], values [N], a flag for each row. */
+gboolean
+lpt_infer_sparse_fill_empty_rows (LptNode *node,
+                                  GError **error)
+{
+  const LptShape indices = { 2, { LPT_DYNAMIC, 2 } }, values = lpt_shape_unknown (1);
+  LptShape places = lpt_infer_shape_in (node, 2), rows = values;
+  g_auto (LptInts) known = { 0 };
+  LptDType dtype;
+  gint64 m;
+
+  if (!lpt_infer_want_rank (node, 0, 1, 1, error) || !lpt_infer_want_index (node, 1, "dense_shape", error) ||
+      !lpt_infer_want_integer (node, 2, "indices", error) || !lpt_infer_want_rank (node, 2, 2, 2, error) ||
+      !lpt_infer_want_rank (node, 3, 0, 1, error))
+    return FALSE;
+  dtype = lpt_infer_dtype_in (node, 0);
+  if (lpt_infer_dtype_in (node, 3) != dtype && !lpt_infer_is_relaxed (node))
+    return lpt_infer_fail (error, "default_value is %s, values are %s", lpt_dtype_name (lpt_infer_dtype_in (node, 3)),
+                           lpt_dtype_name (dtype));
+  if (!lpt_dim_merge (lpt_infer_length_in (node, 0), lpt_shape_dim (&places, 0), &m))
+    return lpt_infer_fail (error, "%" G_GINT64_FORMAT " values for %" G_GINT64_FORMAT " indices",
+                           lpt_infer_length_in (node, 0), lpt_shape_dim (&places, 0));
+  if (lpt_shape_dim (&places, 1) != LPT_DYNAMIC && lpt_shape_dim (&places, 1) != 2)
+    return lpt_infer_fail (error, "indices of %" G_GINT64_FORMAT " numbers, not 2", lpt_shape_dim (&places, 1));
+  if (lpt_infer_ints_in (node, 1, &known) && lpt_infer_all_known (&known))
+    {
+      if (known.n != 2 || known.v[0] < 0)
+        return lpt_infer_fail (error, "dense_shape is not that of a matrix");
+      rows.dims[0] = known.v[0];
+    }
+
+  return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 2), &indices, error) &&
+         lpt_infer_set (node, 1, dtype, &values, error) && lpt_infer_set (node, 2, LPT_DTYPE_BOOL, &rows, error);
+}

@@ -62,6 +62,20 @@
   { X ("f32[2,9,4]") Y ("f32[2,3,9]") S ("m", "7") "%t = Const {0.5} : f32[]\n%o = NMSRotated(%x, %y, %m, %t, %t)",
     "!axis 2 of input 0 is 4 long, not 5" },
   { X ("f32[5,3,?]") "%o = Inverse(%x)", "f32[5,3,3]" },
+  { X ("f32[5,3]") "%o = Unique(%x) {index_element_type=i32}", "f32[?], i32[?], i32[15], i64[?]" },
+  { X ("u8[5,3]") "%a = Const {-1} : i64[1]\n%o = Unique(%x, %a) {count_element_type=i32}",
+    "u8[5,?], i64[?], i64[3], i32[?]" },
+  { X ("f32[5,3]") Y ("i64[]") "%o = Unique(%x, %y)", "f32[?,?], i64[?], i64[?], i64[?]" },
+  { X ("f32[5,3]") "%a = Const {2} : i64[]\n%o = Unique(%x, %a)", "!axis 2 is out of range for rank 2" },
+  { X ("f32[4]") Y ("i32[?,2]") "%s = Const {5, 6} : i32[2]\n%d = Const {0} : f32[]\n"
+    "%o = SparseFillEmptyRows(%x, %s, %y, %d)",
+    "i32[?,2], f32[?], boolean[5]" },
+  { X ("f32[4]") Y ("i32[3,2]") "%s = Const {5, 6} : i32[2]\n%d = Const {0} : f32[]\n"
+    "%o = SparseFillEmptyRows(%x, %s, %y, %d)",
+    "!4 values for 3 indices" },
+  { X ("f32[?,7,5]") Y ("i32[2,6]") Z ("i32[2]") "%o = CTCLoss(%x, %z, %y, %z)", "f32[2]" },
+  { X ("f32[3,7,5]") Y ("i32[2,6]") Z ("i32[2]") "%o = CTCLoss(%x, %z, %y, %z)",
+    "!logits, labels and their lengths are of different batches" },
   { X ("f32[5,3,4]") "%o = Inverse(%x)", "!matrices of 3 rows and 4 columns" },
   { X ("f32[1,8,14,14]") Y ("f32[20,5]") Z ("i64[20]")
     "%o = ROIAlignRotated(%x, %y, %z) {pooled_h=6, pooled_w=7, sampling_ratio=2, spatial_scale=1, "

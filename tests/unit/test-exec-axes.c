@@ -25,6 +25,25 @@ static const ExecCase cases[] =
     "%x = Const {2, 1, 1, 1, 0, 1, 4, 2} : f32[2,2,2]\n%y = Inverse(%x) : f32[2,2,2]\n"
     "%t = Inverse(%x) {adjoint=true} : f32[2,2,2]\nResult(%y)\nResult(%t)\n",
     "1, -1, -1, 2, -0.5, 0.25, 1, 0; 1, -1, -1, 2, -0.5, 1, 0.25, 0", 1e-6 },
+  { "unique",                      /* NaNs are one; slices of an axis; the order of first places */
+    "%x = Const {3, nan, 2, 3, nan, 5} : f32[2,3]\n%a = Unique(%x) : f32[?], i64[?], i64[6], i64[?]\n"
+    "%b = Unique(%x) {sorted=false, index_element_type=i32} : f32[?], i32[?], i32[6], i64[?]\n"
+    "%y = Const {1, 2, 1, 0, 5, 0, 1, 2, 1} : i32[3,3]\n%k = Const {1} : i64[]\n"
+    "%c = Unique(%y, %k) : i32[3,?], i64[?], i64[3], i64[?]\nResult(%a)\nResult(%a.1)\nResult(%a.2)\nResult(%a.3)\n"
+    "Result(%b.1)\nResult(%b.2)\nResult(%b.3)\nResult(%c)\nResult(%c.1)\nResult(%c.2)\nResult(%c.3)\n",
+    "2, 3, 5, nan; 2, 0, 5, 1; 1, 3, 0, 1, 3, 2; 1, 2, 1, 2; 0, 1, 2, 5; 0, 1, 2, 0, 1, 3; 2, 2, 1, 1; "
+    "1, 2, 0, 5, 1, 2; 0, 1; 0, 1, 0; 2, 1" },
+  { "sparse-fill-empty-rows",
+    "%v = Const {10, 20, 30} : f32[3]\n%s = Const {5, 6} : i64[2]\n%p = Const {3, 1, 0, 1, 0, 3} : i64[3,2]\n"
+    "%d = Const {-1} : f32[]\n%o = SparseFillEmptyRows(%v, %s, %p, %d) : i64[?,2], f32[?], boolean[5]\n"
+    "Result(%o)\nResult(%o.1)\nResult(%o.2)\n",
+    "0, 1, 0, 3, 1, 0, 2, 0, 3, 1, 4, 0; 20, 30, -1, -1, 10, -1; 0, 1, 1, 0, 1" },
+  { "ctc-loss",                    /* sums over all alignments; equal labels merged or not, or collapsed before */
+    "%x = Const {0.1, 0.2, 0.3, 0.5, -0.5, 0.2, 1, 2, 3, 0, 0, 1} : f32[1,4,3]\n%t = Const {4} : i32[1]\n"
+    "%l = Const {0, 0, 1} : i32[1,3]\n%n = Const {2} : i32[1]\n%a = CTCLoss(%x, %t, %l, %n) : f32[1]\n"
+    "%b = CTCLoss(%x, %t, %l, %n) {ctc_merge_repeated=false} : f32[1]\n"
+    "%c = CTCLoss(%x, %t, %l, %n) {preprocess_collapse_repeated=true} : f32[1]\nResult(%a)\nResult(%b)\nResult(%c)\n",
+    "2.70258790; 2.19781340; 1.55282064", 1e-6 },
   { "cumulative-sum",
     "%x = Const {1, 2, 3} : f32[3]\n%z = Const {0} : i64[]\n%a = CumSum(%x, %z) : f32[3]\n"
     "%b = CumSum(%x, %z) {exclusive=true, reverse=true} : f32[3]\nResult(%a)\nResult(%b)\n",

@@ -8,8 +8,8 @@
  *                counts   distances of starts
  *              Without `sorted` groups are in the order of first.
  *
- * Slices of several elements are sorted by their last element first, a stable sort each; more than MOST_KEYS, or a
- * number that is not known, is refused.
+ * Slices of several elements are sorted by their last element first, a stable sort each; of more than MOST_KEYS, or a
+ * number that is not known, Unique is an op.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -118,6 +118,34 @@ scatter (LptOnnxNode *on,
   return lpt_onnx_emit (on, LPT_OP_SCATTER_ELEMENTS_UPDATE, 4, p, p, values, lpt_onnx_i64_scalar (on, 0));
 }
 
+/* Are slices of @x along @axis known to have at most MOST_KEYS elements? */
+static gboolean
+are_small (const LptValue *x,
+           gint            axis)
+{
+  gint64 n = 1;
+
+  for (gint i = 0; i < x->shape.rank && n <= MOST_KEYS; i++)
+    if (i != axis)
+      n = x->shape.dims[i] == LPT_DYNAMIC || x->shape.dims[i] > MOST_KEYS ? MOST_KEYS + 1 : n * x->shape.dims[i];
+
+  return n <= MOST_KEYS;
+}
+
+/* Large slices are left to the op. */
+static void
+map_large (LptOnnxNode *on,
+           LptValue    *x,
+           gint         axis)
+{
+  LptNode *node = lpt_onnx_add (on, LPT_OP_UNIQUE, 2, x, lpt_onnx_i64_scalar (on, axis));
+
+  LPT_ATTRS (node, LptUniqueAttrs)->sorted = lpt_onnx_int (on, "sorted", 1) != 0;
+  lpt_onnx_done (on, node);
+  for (guint k = 0; k < 4; k++)
+    lpt_onnx_set (on, k, &node->out[k]);
+}
+
 /* Slices of @x along @axis as rows; a vector where they have one element. @n: how many elements each has. */
 static LptValue *
 rows_of (LptOnnxNode *on,
@@ -133,11 +161,6 @@ rows_of (LptOnnxNode *on,
     if (i != axis)
       {
         order[k++] = i;
-        if (x->shape.dims[i] == LPT_DYNAMIC || x->shape.dims[i] > MOST_KEYS || *n * x->shape.dims[i] > MOST_KEYS)
-          {
-            lpt_onnx_unsupported (on, "slices that are not known to have at most %d elements", MOST_KEYS);
-            return x;
-          }
         *n *= x->shape.dims[i];
       }
   if (axis > 0)
@@ -176,6 +199,11 @@ lpt_onnx_map_unique (LptOnnxNode *on)
 
   if (on->error != NULL)
     return;
+  if (!whole && !are_small (x, axis))
+    {
+      map_large (on, x, axis);
+      return;
+    }
   x = whole ? flat (on, x) : x;
   rows = rows_of (on, x, axis, &n);
   if (n == 0)

@@ -120,6 +120,30 @@ lpt_onnx_write_range (LptOnnxWriter *w,
   lpt_onnx_w_cast_out (w, node, lpt_onnx_w_step (w, "Range", 3, in[0], in[1], in[2]), half ? LPT_DTYPE_F32 : dtype);
 }
 
+/* ONNX counts in 64 bits, and its axis is an attribute. */
+void
+lpt_onnx_write_unique (LptOnnxWriter *w,
+                       LptNode       *node,
+                       const char    *onnx)
+{
+  const char *outputs[4], *x = IN (0);
+  LptTensor *axis = lpt_node_in (node, 1) != NULL ? lpt_node_const_in (node, 1) : NULL;
+  Onnx__NodeProto *y;
+
+  if (lpt_node_in (node, 1) != NULL && axis == NULL)
+    lpt_onnx_w_fail (w, "a computed axis");
+  for (guint k = 0; k < G_N_ELEMENTS (outputs); k++)
+    outputs[k] = k == 0 || node->out[k].dtype == LPT_DTYPE_I64 ? OUT (k) : lpt_onnx_w_temp (w, "places");
+  y = lpt_onnx_w_list (w, "Unique", G_N_ELEMENTS (outputs), outputs, 1, &x);
+  if (axis != NULL)
+    lpt_onnx_w_int (w, y, "axis", lpt_tensor_get_i64 (axis, 0));
+  lpt_onnx_w_int (w, y, "sorted", LPT_ATTRS (node, LptUniqueAttrs)->sorted);
+  for (guint k = 1; k < G_N_ELEMENTS (outputs); k++)
+    if (node->out[k].dtype != LPT_DTYPE_I64)
+      lpt_onnx_w_int (w, lpt_onnx_w_node (w, "Cast", OUT (k), 1, outputs[k]), "to",
+                      lpt_onnx_type_from_dtype (node->out[k].dtype));
+}
+
 void
 lpt_onnx_write_non_zero (LptOnnxWriter *w,
                          LptNode       *node,
