@@ -65,13 +65,16 @@ lpt_float_split (gsize items,
   double work = (double) items * (double) m * (double) n * (double) k / TASK_WORK;
   LptFloatSplit s;
 
+  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   max_rows = CLAMP (max_rows / step * step, step, MAX_ROWS);
   s.row_tasks = (m + max_rows - 1) / max_rows;
+  /* Few rows and columns of much work: threads that have as much each. */
+  if (items * s.row_tasks * blocks < want && s.row_tasks > 1)
+    s.row_tasks = MIN ((want + items - 1) / items, (m + step - 1) / step);
   s.rows = (m + s.row_tasks - 1) / s.row_tasks;
   if (s.rows % step < step / 2)
     s.rows = (s.rows + step - 1) / step * step;      /* no block of a few rows in every task */
   s.row_tasks = (m + s.rows - 1) / s.rows;
-  want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   s.col_tasks = CLAMP (want / (items * s.row_tasks), 1, blocks);
   /* Panels that several rows of tasks meet stay in the second cache. */
   if (s.row_tasks > 1)
