@@ -16,7 +16,7 @@
 /* Columns that are done together. */
 #define LPT_LOG_SOFTMAX_COLUMNS 256
 
-/* Of @n numbers; @y is other memory than @x. */
-void lpt_log_softmax_row     (const LptFloatKernel *floats, gsize n, const float *x, float *y);
+/* Of rows of @n numbers, one behind the other; @y is other memory than @x. */
+void lpt_log_softmax_rows    (const LptFloatKernel *floats, gsize rows, gsize n, const float *x, float *y);
 /* Of each of @columns (LPT_LOG_SOFTMAX_COLUMNS at most), whose @n rows are @ld apart in both. */
 void lpt_log_softmax_columns (const LptFloatKernel *floats, gsize n, gsize columns, gsize ld, const float *x, float *y);

@@ -15,11 +15,15 @@
 #include "eval/lpt-softmax.h"
 #include "ir/scalar/lpt-loop.h"
 
-void
-lpt_log_softmax_row (const LptFloatKernel *floats,
-                     gsize                 n,
-                     const float          *x,
-                     float                *y)
+/* Rows shorter than this are done so many at once: calls of kernels would take longer than what they do. */
+#define SHORT_ROW 64
+#define ROWS 64
+
+static void
+long_row (const LptFloatKernel *floats,
+          gsize                 n,
+          const float          *x,
+          float                *y)
 {
   double max = -INFINITY, sum = 0;
   float single;
@@ -30,6 +34,50 @@ lpt_log_softmax_row (const LptFloatKernel *floats,
   floats->map (LPT_MAP_EXP, n, y, y);
   floats->reduce_lines (LPT_REDUCE_SUM, 1, n, y, n, &sum);
   floats->shift (n, x, max, 1, -log (sum), y);
+}
+
+static void
+short_rows (const LptFloatKernel *floats,
+            gsize                 rows,
+            gsize                 n,
+            const float          *x,
+            float                *y)
+{
+  double max[ROWS], sum[ROWS];
+  gsize r, i;
+
+  floats->reduce_lines (LPT_REDUCE_MAXIMUM, rows, n, x, n, max);
+  for (r = 0; r < rows; r++)
+    {
+      const float most = (float) max[r];
+
+      for (i = 0; i < n; i++)
+        y[r * n + i] = x[r * n + i] - most;
+    }
+  floats->map (LPT_MAP_EXP, rows * n, y, y);
+  floats->reduce_lines (LPT_REDUCE_SUM, rows, n, y, n, sum);
+  for (r = 0; r < rows; r++)
+    {
+      const double most = max[r], plus = -log (sum[r]);
+
+      for (i = 0; i < n; i++)
+        y[r * n + i] = (float) ((double) x[r * n + i] - most + plus);
+    }
+}
+
+void
+lpt_log_softmax_rows (const LptFloatKernel *floats,
+                      gsize                 rows,
+                      gsize                 n,
+                      const float          *x,
+                      float                *y)
+{
+  gsize row;
+
+  for (row = 0; row < rows && n >= SHORT_ROW; row++)
+    long_row (floats, n, x + row * n, y + row * n);
+  for (; row < rows; row += ROWS)
+    short_rows (floats, MIN (ROWS, rows - row), n, x + row * n, y + row * n);
 }
 
 void
@@ -99,7 +147,7 @@ lpt_run_softmax (LptCall *call,
     if (!logarithm)
       floats->softmax_columns ((gsize) length, (gsize) inner, x, (gsize) inner, y);
     else if (inner == 1)
-      lpt_log_softmax_row (floats, (gsize) length, x, y);
+      lpt_log_softmax_rows (floats, 1, (gsize) length, x, y);
     else
       for (i = 0; i < inner; i += LPT_LOG_SOFTMAX_COLUMNS)
         lpt_log_softmax_columns (floats, (gsize) length, (gsize) MIN (inner - i, LPT_LOG_SOFTMAX_COLUMNS),

@@ -30,9 +30,7 @@ run_unit (const Softmax *p,
   gsize blocks = (p->inner + p->columns - 1) / p->columns, column = unit % blocks * p->columns;
   gsize at = unit / blocks * p->n * p->inner + column, columns = MIN (p->columns, p->inner - column);
 
-  if (p->logarithm && p->inner == 1)
-    lpt_log_softmax_row (p->floats, p->n, x + at, y + at);
-  else if (p->logarithm)
+  if (p->logarithm)
     lpt_log_softmax_columns (p->floats, p->n, columns, p->inner, x + at, y + at);
   else if (p->inner == 1)
     p->floats->softmax (1, p->n, x + at, p->n, y + at, p->n);
@@ -49,6 +47,14 @@ softmax_run (const LptProgramOp *op,
   const Softmax *p = op->form.params;
   gsize unit, last = MIN (end * p->per_task, p->units);
 
+  if (p->logarithm && p->inner == 1)
+    {
+      const gsize first = task * p->per_task;
+
+      lpt_log_softmax_rows (p->floats, last - first, p->n, (const float *) (gconstpointer) data->in[0] + first * p->n,
+                            (float *) (gpointer) data->out + first * p->n);
+      return;
+    }
   for (unit = task * p->per_task; unit < last; unit++)
     run_unit (p, (const float *) (gconstpointer) data->in[0], (float *) (gpointer) data->out, unit);
 }
