@@ -24,6 +24,8 @@
 #define MAX_ROWS (2 * LPT_FGEMM_ROWS)
 /* Columns are split in blocks of this many where there are too few rows for the threads. */
 #define BLOCK (2 * PANEL)
+/* Rows of a task that packs its columns for itself. */
+#define PACKING_ROWS (16 * MAX_ROWS)
 #define TASK_WORK (1 << 19)
 #define MANY_TASKS 16
 
@@ -126,6 +128,7 @@ typedef struct
   gsize     matrices, m, n, k, a_row, a_step;
   ptrdiff_t b_k, b_n;
   LptFloatSplit split;
+  gsize     task_rows;         /* of tasks that pack: more than their blocks of rows */
   const float *packed;         /* constant matrices, @packed_step apart; NULL: it is the second operand */
   gsize     packed_step;
   gboolean  in_place, turns;   /* which is read where it lies, or whose columns become rows */
@@ -166,9 +169,9 @@ matmul_task (const MatMul    *p,
   const LptFloatSplit *s = &p->split;
   guint8 *workspace = data->workspace;
   const float **rows = (const float **) (gpointer) workspace, *a = (const float *) (gconstpointer) data->in[0];
-  gsize column = task % s->col_tasks * s->cols, row = task / s->col_tasks % s->row_tasks * s->rows;
+  gsize column = task % s->col_tasks * s->cols, row = task / s->col_tasks % s->row_tasks * p->task_rows;
   gsize matrix = task / s->col_tasks / s->row_tasks, rest = matrix, r;
-  gsize end = p->packed != NULL ? MIN (row + s->rows, p->m) : p->m;
+  const gsize end = MIN (row + p->task_rows, p->m);
   LptFgemmTile t = { .n = MIN (s->cols, p->n - column), .channels = p->k, .taps = 1, .a = rows, .a_rows = s->rows,
                      .a_step = p->a_step, .ldy = p->n, .by_rows = s->by_rows };
   gint64 at_a = 0, at_b = 0;
@@ -333,6 +336,18 @@ column_axis (const LptProgramOp *op,
   return op->out[0]->array.shape.rank - (turned && op->in[1]->array.shape.rank > 1 ? 2 : 1);
 }
 
+/* Where all matrices meet the same one they are one. */
+static void
+join_matrices (MatMul        *p,
+               const Product *own)
+{
+  if (own->transpose_a || lpt_dims_product (&own->batch_b, 0, own->batch_b.rank) != 1)
+    return;
+  p->m *= p->matrices;
+  p->matrices = 1;
+  p->batch.rank = 0;
+}
+
 gboolean
 lpt_prepare_float_matmul (LptProgram   *program,
                           LptProgramOp *op)
@@ -374,13 +389,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
       p->packed = lpt_float_pack (program, op,
                                   &(LptFloatPacks) { own.b->array.data, NULL, 0, count, k, n, p->b_k, p->b_n });
       p->packed_step = (n + PANEL - 1) / PANEL * PANEL * k;
-      if (!own.transpose_a && count == 1)
-        {
-          /* All matrices meet the same one: they are one. */
-          p->m *= p->matrices;
-          p->matrices = 1;
-          p->batch.rank = 0;
-        }
+      join_matrices (p, &own);
       p->split = lpt_float_split (p->matrices, p->m, n, k, max_rows);
     }
   else
@@ -396,11 +405,19 @@ lpt_prepare_float_matmul (LptProgram   *program,
           lpt_program_fuse (gather, op, NULL);
           p->chosen = gather;
         }
+      join_matrices (p, &own);
       p->turns = own.transpose_b;
       p->in_place = !own.transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
+      /* Each task packs its columns: for many rows that is next to nothing. */
+      if (p->matrices == 1)
+        p->split.row_tasks = CLAMP (p->m / PACKING_ROWS, 1, MANY_TASKS / p->split.col_tasks + 1);
+      p->task_rows = (p->m + p->split.row_tasks - 1) / p->split.row_tasks;
+      p->split.row_tasks = (p->m + p->task_rows - 1) / p->task_rows;
     }
+  if (p->packed != NULL)
+    p->task_rows = p->split.rows;
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
