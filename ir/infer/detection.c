@@ -192,8 +192,8 @@ lpt_infer_non_max_suppression (LptNode *node,
   if (!lpt_infer_want_rank (node, 0, 3, 3, error) || !lpt_infer_want_rank (node, 1, 3, 3, error) ||
       (lpt_node_in (node, 2) != NULL && !lpt_infer_want_index (node, 2, "boxes of a class", error)))
     return FALSE;
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "output_type is %s, not i64 or i32", lpt_dtype_name (dtype));
+  if (!lpt_infer_index_type (dtype, "output_type", error))
+    return FALSE;
   if (lpt_shape_dim (&boxes, 2) != LPT_DYNAMIC && boxes.dims[2] != 4)
     return lpt_infer_fail (error, "boxes of %" G_GINT64_FORMAT " numbers, not 4", boxes.dims[2]);
   if (!lpt_dim_merge (batch, lpt_shape_dim (&scores, 0), &batch) || !lpt_dim_merge (n, lpt_shape_dim (&scores, 2), &n))

@@ -7,17 +7,6 @@
 
 #include "ir/infer/lpt-infer-util.h"
 
-static gboolean
-check_index_type (LptDType    dtype,
-                  const char *name,
-                  GError    **error)
-{
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "%s is %s, not i64 or i32", name, lpt_dtype_name (dtype));
-
-  return TRUE;
-}
-
 /* [rank, number of elements that are not 0] */
 gboolean
 lpt_infer_non_zero (LptNode *node,
@@ -27,7 +16,7 @@ lpt_infer_non_zero (LptNode *node,
   LptShape in = lpt_infer_shape_in (node, 0);
   LptShape out = { 2, { in.rank == 0 ? 1 : in.rank, LPT_DYNAMIC } };
 
-  return check_index_type (dtype, "output_type", error) && lpt_infer_set (node, 0, dtype, &out, error);
+  return lpt_infer_index_type (dtype, "output_type", error) && lpt_infer_set (node, 0, dtype, &out, error);
 }
 
 /* ceil ((stop - start) / step), not below 0 */
@@ -211,7 +200,8 @@ lpt_infer_top_k (LptNode *node,
   gint axis;
 
   if (!lpt_infer_want_number (node, 0, error) || !lpt_infer_want_index (node, 1, "k", error) ||
-      !want_scalar (node, 1, "k", error) || !check_index_type (attrs->index_element_type, "index_element_type", error))
+      !want_scalar (node, 1, "k", error) ||
+      !lpt_infer_index_type (attrs->index_element_type, "index_element_type", error))
     return FALSE;
   if (out.rank == 0)
     return lpt_infer_fail (error, "input 0 is a scalar");
@@ -242,7 +232,7 @@ lpt_infer_bucketize (LptNode *node,
   LptDType dtype = LPT_ATTRS (node, LptBucketizeAttrs)->output_type;
   LptShape shape = lpt_infer_shape_in (node, 0);
 
-  return lpt_infer_want_rank (node, 1, 1, 1, error) && check_index_type (dtype, "output_type", error) &&
+  return lpt_infer_want_rank (node, 1, 1, 1, error) && lpt_infer_index_type (dtype, "output_type", error) &&
          lpt_infer_set (node, 0, dtype, &shape, error);
 }
 

@@ -198,6 +198,17 @@ lpt_infer_want_index (LptNode    *node,
 }
 
 gboolean
+lpt_infer_index_type (LptDType    dtype,
+                      const char *name,
+                      GError    **error)
+{
+  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
+    return lpt_infer_fail (error, "%s is %s, not i64 or i32", name, lpt_dtype_name (dtype));
+
+  return TRUE;
+}
+
+gboolean
 lpt_infer_want_real (LptNode *node,
                      guint    i,
                      GError **error)

@@ -44,6 +44,8 @@ gint64   lpt_infer_length_in (LptNode *node, guint i);
 gboolean lpt_infer_same_types  (LptNode *node, guint first, guint last, LptDType *dtype, GError **error);
 gboolean lpt_infer_want_index  (LptNode *node, guint i, const char *what, GError **error);  /* integer type, rank <= 1 */
 gboolean lpt_infer_want_integer (LptNode *node, guint i, const char *what, GError **error);
+/* Is @dtype, the attribute @name, i64 or i32? */
+gboolean lpt_infer_index_type  (LptDType dtype, const char *name, GError **error);
 gboolean lpt_infer_want_real   (LptNode *node, guint i, GError **error);
 gboolean lpt_infer_want_number (LptNode *node, guint i, GError **error);                    /* not boolean */
 gboolean lpt_infer_want_rank   (LptNode *node, guint i, gint low, gint high, GError **error);

@@ -17,8 +17,8 @@ lpt_infer_shape_of (LptNode *node,
 
   if (lpt_op_version (node->info, node->opset) >= 3)
     dtype = LPT_ATTRS (node, LptShapeOfAttrs)->output_type;
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "output_type is %s, not i64 or i32", lpt_dtype_name (dtype));
+  if (!lpt_infer_index_type (dtype, "output_type", error))
+    return FALSE;
 
   return lpt_infer_set (node, 0, dtype, &out, error);
 }

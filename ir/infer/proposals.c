@@ -110,8 +110,8 @@ lpt_infer_generate_proposals (LptNode *node,
     return FALSE;
   if (a->nms_eta != 1)
     return lpt_infer_unsupported (error, "unsupported nms_eta %g: a threshold that falls", a->nms_eta);
-  if (a->roi_num_type != LPT_DTYPE_I64 && a->roi_num_type != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "roi_num_type is %s, not i64 or i32", lpt_dtype_name (a->roi_num_type));
+  if (!lpt_infer_index_type (a->roi_num_type, "roi_num_type", error))
+    return FALSE;
   if (!lpt_dim_merge (counts.dims[0], lpt_shape_dim (&images, 0), &counts.dims[0]) ||
       !lpt_dim_merge (counts.dims[0], lpt_shape_dim (&deltas, 0), &counts.dims[0]))
     return lpt_infer_fail (error, "images, deltas and scores are of different batches");
@@ -208,8 +208,8 @@ set_selected (LptNode *node,
 {
   const LptShape rows = { 2, { LPT_DYNAMIC, 6 } }, places = { 2, { LPT_DYNAMIC, 1 } }, counts = { 1, { images } };
 
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "output_type is %s, not i64 or i32", lpt_dtype_name (dtype));
+  if (!lpt_infer_index_type (dtype, "output_type", error))
+    return FALSE;
 
   return lpt_infer_set (node, 0, lpt_infer_dtype_in (node, 0), &rows, error) &&
          lpt_infer_set (node, 1, dtype, &places, error) && lpt_infer_set (node, 2, dtype, &counts, error);
@@ -261,8 +261,8 @@ lpt_infer_nms_rotated (LptNode *node,
   const LptDType dtype = LPT_ATTRS (node, LptNmsRotatedAttrs)->output_type;
   const LptShape boxes = lpt_infer_shape_in (node, 0), rows = { 2, { LPT_DYNAMIC, 3 } }, one = { 1, { 1 } };
 
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "output_type is %s, not i64 or i32", lpt_dtype_name (dtype));
+  if (!lpt_infer_index_type (dtype, "output_type", error))
+    return FALSE;
 
   return want_real_inputs (node, 2, error) && lpt_infer_want_rank (node, 0, 3, 3, error) &&
          lpt_infer_want_rank (node, 1, 3, 3, error) && want_length (node, 0, 2, 5, error) &&

@@ -160,8 +160,8 @@ lpt_infer_search_sorted (LptNode *node,
   LptShape sorted = lpt_infer_shape_in (node, 0), values = lpt_infer_shape_in (node, 1);
   LptDType dtype;
 
-  if (attrs->output_type != LPT_DTYPE_I64 && attrs->output_type != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "output_type is %s, must be i32 or i64", lpt_dtype_name (attrs->output_type));
+  if (!lpt_infer_index_type (attrs->output_type, "output_type", error))
+    return FALSE;
   if (!lpt_infer_want_number (node, 0, error) || !lpt_infer_same_types (node, 0, 1, &dtype, error) ||
       !lpt_infer_want_rank (node, 0, 1, LPT_MAX_RANK, error))
     return FALSE;
@@ -329,17 +329,6 @@ lpt_infer_scaled_dot_product_attention (LptNode *node,
 
 /* --- lists whose lengths depend on the data --- */
 
-static gboolean
-check_index_type (LptDType    dtype,
-                  const char *name,
-                  GError    **error)
-{
-  if (dtype != LPT_DTYPE_I64 && dtype != LPT_DTYPE_I32)
-    return lpt_infer_fail (error, "%s is %s, must be i32 or i64", name, lpt_dtype_name (dtype));
-
-  return TRUE;
-}
-
 /* Elements of the whole input, or slices along the axis. */
 gboolean
 lpt_infer_unique (LptNode *node,
@@ -352,8 +341,8 @@ lpt_infer_unique (LptNode *node,
 
   if (lpt_infer_dtype_in (node, 0) == LPT_DTYPE_STRING)
     return lpt_infer_unsupported (error, "strings");
-  if (!check_index_type (attrs->index_element_type, "index_element_type", error) ||
-      !check_index_type (attrs->count_element_type, "count_element_type", error))
+  if (!lpt_infer_index_type (attrs->index_element_type, "index_element_type", error) ||
+      !lpt_infer_index_type (attrs->count_element_type, "count_element_type", error))
     return FALSE;
   if (has_input (node, 1))
     {
