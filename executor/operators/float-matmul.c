@@ -131,7 +131,8 @@ typedef struct
   gsize     task_rows;         /* of tasks that pack: more than their blocks of rows */
   const float *packed;         /* constant matrices, @packed_step apart; NULL: it is the second operand */
   gsize     packed_step;
-  gboolean  in_place, turns;   /* which is read where it lies, or whose columns become rows */
+  gboolean  turns;             /* whose columns become rows */
+  gint64    in_place;          /* its matrices before this one are read where they lie */
   const LptProgramOp *chosen;  /* or matrices of it that operand 2 names */
   gsize     table, copies;     /* bytes of pointers and of copied rows in the workspace */
 } MatMul;
@@ -195,7 +196,7 @@ matmul_task (const MatMul    *p,
       const float *b = (const float *) (gconstpointer) data->in[1] + (gsize) at_b * p->k * p->n;
       float *own = (float *) (gpointer) (workspace + p->table + p->copies);
 
-      if (p->in_place)
+      if (at_b < p->in_place)
         {
           t.b = b + column;
           t.ldb = p->n;
@@ -336,6 +337,18 @@ column_axis (const LptProgramOp *op,
   return op->out[0]->array.shape.rank - (turned && op->in[1]->array.shape.rank > 1 ? 2 : 1);
 }
 
+/* Of matrices of @count elements together, those that can be read in whole panels: the rest of a last panel is what
+ * follows, which must be there. */
+static gint64
+readable_matrices (gsize count,
+                   gsize k,
+                   gsize n)
+{
+  const gsize behind = (n + PANEL - 1) / PANEL * PANEL - n, size = k * n;
+
+  return count < behind + size ? 0 : (gint64) ((count - behind) / size);
+}
+
 /* Where all matrices meet the same one they are one. */
 static void
 join_matrices (MatMul        *p,
@@ -407,7 +420,8 @@ lpt_prepare_float_matmul (LptProgram   *program,
         }
       join_matrices (p, &own);
       p->turns = own.transpose_b;
-      p->in_place = !own.transpose_b && n % PANEL == 0 && p->m <= LPT_FGEMM_ROWS / 3;
+      if (!own.transpose_b && p->m <= LPT_FGEMM_ROWS / 3)
+        p->in_place = readable_matrices (lpt_program_count (form.in[1].value), k, n);
       p->split = (LptFloatSplit) { CLAMP (max_rows, 1, MAX_ROWS), panels * PANEL, 1,
                                    (n + panels * PANEL - 1) / (panels * PANEL) };
       /* Each task packs its columns: for many rows that is next to nothing. */
@@ -422,7 +436,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;
   form.workspace = p->table + p->copies;
-  if (p->packed == NULL && !p->in_place)
+  if (p->packed == NULL && (p->in_place == 0 || n % PANEL != 0))
     form.workspace += (p->split.cols + (p->turns ? PANEL : 0)) * k * sizeof (float);
 
   lpt_program_set_form (op, &form);
