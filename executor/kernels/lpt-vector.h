@@ -72,6 +72,28 @@ store (float *p, V v, size_t n)
 #endif
 }
 
+/* The lowest byte of each lane. */
+INLINE void
+store_bytes (uint8_t *p, I v, size_t n)
+{
+#if defined (__AVX512F__)
+  const __m128i bytes = _mm512_cvtepi32_epi8 ((__m512i) v);
+#elif defined (__AVX2__)
+  const __m256i lowest = _mm256_setr_epi8 (0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                           0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+  const __m256i four = _mm256_shuffle_epi8 ((__m256i) v, lowest);
+  const __m128i bytes = _mm_unpacklo_epi32 (_mm256_castsi256_si128 (four), _mm256_extracti128_si256 (four, 1));
+#elif defined (__aarch64__)
+  const uint8x16_t lowest = { 0, 4, 8, 12 }, bytes = vqtbl1q_u8 ((uint8x16_t) v, lowest);
+#else
+  uint8_t bytes[WIDTH];
+
+  for (int i = 0; i < WIDTH; i++)
+    bytes[i] = (uint8_t) v[i];
+#endif
+  memcpy (p, &bytes, n);
+}
+
 /* x in all lanes, the sign of a zero too. */
 INLINE V
 splat (float x)

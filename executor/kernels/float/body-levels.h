@@ -93,16 +93,12 @@ LPT_FN (lpt_float_intervals) (float steps, size_t n, const float *const x[5], co
 INLINE void
 halves_lanes (const LptFloatHalves *q, V x, size_t n, uint8_t *high, uint8_t *low)
 {
-  typedef uint8_t Bytes __attribute__ ((vector_size (WIDTH)));
   const V magic = splat (12582912.0f);
   I c = (I) (x * q->inverse + magic) - (I) magic + q->zero, nan = x != x;
-  Bytes h, l;
 
   c = (c & ~nan) | (q->nan & nan);
-  h = __builtin_convertvector ((c >> 8) + q->high_zero, Bytes);
-  l = __builtin_convertvector (c, Bytes);
-  memcpy (high, &h, n);
-  memcpy (low, &l, n);
+  store_bytes (high, (c >> 8) + q->high_zero, n);
+  store_bytes (low, c, n);
 }
 
 void
