@@ -292,10 +292,14 @@ keeps_order (const LptProgramOp *op)
 static gboolean
 keeps_channels (const LptProgramOp *op)
 {
-  const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
+  const LptShape *x, *y;
 
-  return op->node->op == LPT_OP_RESHAPE && x->rank > 2 && y->rank > 2 && x->dims[0] == y->dims[0] &&
-         x->dims[1] == y->dims[1];
+  if (op->node->op != LPT_OP_RESHAPE || op->in[0] == NULL)
+    return FALSE;
+  x = &op->in[0]->array.shape;
+  y = &op->out[0]->array.shape;
+
+  return x->rank > 2 && y->rank > 2 && x->dims[0] == y->dims[0] && x->dims[1] == y->dims[1];
 }
 
 /* Two axes behind the first change places with each Transpose. */
