@@ -14,7 +14,7 @@
  *
  * Refused when
  *   - an interval is empty, turned round or infinite, or its steps get lost beside its ends, among them the new ones,
- *     which halves round.
+ *     which halves round, or its upper end beside its steps.
  *
  * Golden tests: tests/golden/widen-levels/
  *
@@ -56,7 +56,10 @@ steps_are_sound (const float *low,
     {
       const double step = ((double) high[i] - low[i]) / (double) (levels - 1);
 
-      if (!(step > 0) || !isfinite (step) || fabs (low[i]) > step * (1 << 20))
+      /* Beside such steps an upper end is rounded away in the formula, which gives it only above the interval. */
+      const gboolean lost = high[i] != 0 && fabs (high[i]) * (1 << 22) < step;
+
+      if (!(step > 0) || !isfinite (step) || fabs (low[i]) > step * (1 << 20) || lost)
         return FALSE;
     }
   return TRUE;
