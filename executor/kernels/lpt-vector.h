@@ -91,7 +91,10 @@ store_bytes (uint8_t *p, I v, size_t n)
   for (int i = 0; i < WIDTH; i++)
     bytes[i] = (uint8_t) v[i];
 #endif
-  memcpy (p, &bytes, n);
+  if (n == WIDTH)
+    memcpy (p, &bytes, WIDTH);
+  else
+    memcpy (p, &bytes, n);
 }
 
 /* x in all lanes, the sign of a zero too. */

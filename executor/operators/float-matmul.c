@@ -344,9 +344,9 @@ readable_matrices (gsize count,
                    gsize k,
                    gsize n)
 {
-  const gsize behind = (n + PANEL - 1) / PANEL * PANEL - n, size = k * n;
+  const gsize behind = (n + PANEL - 1) / PANEL * PANEL - n;
 
-  return count < behind + size ? 0 : (gint64) ((count - behind) / size);
+  return count < behind ? 0 : (gint64) ((count - behind) / (k * n));
 }
 
 /* Where all matrices meet the same one they are one. */
@@ -404,6 +404,7 @@ lpt_prepare_float_matmul (LptProgram   *program,
       p->packed_step = (n + PANEL - 1) / PANEL * PANEL * k;
       join_matrices (p, &own);
       p->split = lpt_float_split (p->matrices, p->m, n, k, max_rows);
+      p->task_rows = p->split.rows;
     }
   else
     {
@@ -430,8 +431,6 @@ lpt_prepare_float_matmul (LptProgram   *program,
       p->task_rows = (p->m + p->split.row_tasks - 1) / p->split.row_tasks;
       p->split.row_tasks = (p->m + p->task_rows - 1) / p->task_rows;
     }
-  if (p->packed != NULL)
-    p->task_rows = p->split.rows;
   form.tasks = p->matrices * p->split.row_tasks * p->split.col_tasks;
   p->table = (p->split.rows * sizeof (float *) + 63) & ~(gsize) 63;
   p->copies = copies ? lpt_float_copied_size (p->split.rows, k) : 0;

@@ -56,27 +56,9 @@ INLINE void
 put_codes (V v, float low, float high, int32_t add, size_t n, uint8_t *codes)
 {
   const V magic = splat (12582912.0f);   /* 1.5 * 2^23: adding it rounds to an integer */
-  uint8_t bytes[WIDTH];
-  I q;
 
   v = lesser (greater (v, splat (low)), splat (high));
-  q = (I) (v + magic) - (I) magic + add;
-#if defined (__AVX512F__)
-  __m128i packed = _mm512_cvtepi32_epi8 ((__m512i) q);
-#elif defined (__AVX2__)
-  __m128i words = _mm_packs_epi32 (_mm256_castsi256_si128 ((__m256i) q), _mm256_extracti128_si256 ((__m256i) q, 1)),
-          packed = _mm_packus_epi16 (words, words);
-#else
-  uint8_t packed[WIDTH];
-
-  for (int k = 0; k < WIDTH; k++)
-    packed[k] = (uint8_t) q[k];
-#endif
-  memcpy (bytes, &packed, WIDTH);
-  if (n == WIDTH)
-    memcpy (codes, bytes, WIDTH);
-  else
-    memcpy (codes, bytes, n);
+  store_bytes (codes, (I) (v + magic) - (I) magic + add, n);
 }
 
 INLINE float

@@ -31,18 +31,26 @@ by_steps (V k, float steps, Reciprocal r)
 #endif
 }
 
+/* FakeQuantize of x between il and ih. */
+INLINE V
+nearest_level (V x, V il, V ih, V ol, V oh, float steps, Reciprocal r)
+{
+  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
+  const V k = ((x - il) / (ih - il) * steps + magic) - magic;
+
+  return by_steps (k, steps, r) * (oh - ol) + ol;
+}
+
 /* What is beyond an end of the interval is put there before, or the level of that end is put in its place behind. */
 INLINE V
 levels_lanes (const LptFloatLevels *q, Reciprocal r, bool low, bool high, V x)
 {
-  const V magic = splat (12582912.0f);      /* 1.5 * 2^23: adding it rounds to an integer */
-  V y = low ? greater (splat (q->il), x) : x;      /* a NaN stays one */
+  const V il = splat (q->il), ih = splat (q->ih), ol = splat (q->ol), oh = splat (q->oh);
+  V y = low ? greater (il, x) : x;      /* a NaN stays one */
 
-  y = high ? lesser (splat (q->ih), y) : y;
-  y = (y - q->il) / splat (q->ih - q->il) * q->steps;
-  y = by_steps ((y + magic) - magic, q->steps, r) * (q->oh - q->ol) + q->ol;
-  y = low ? y : choose (x == x, where_less (splat (q->il), x, y, splat (q->ol)), x);
-  return high ? y : where_less (splat (q->ih), x, splat (q->oh), y);
+  y = nearest_level (high ? lesser (ih, y) : y, il, ih, ol, oh, q->steps, r);
+  y = low ? y : choose (x == x, where_less (il, x, y, ol), x);
+  return high ? y : where_less (ih, x, oh, y);
 }
 
 INLINE void
@@ -73,7 +81,6 @@ LPT_FN (lpt_float_levels) (const LptFloatLevels *q, size_t n, const float *in, f
 void
 LPT_FN (lpt_float_intervals) (float steps, size_t n, const float *const x[5], const size_t step[5], float *out)
 {
-  const V magic = splat (12582912.0f);
   const Reciprocal r = reciprocal (steps);
 
   for (size_t i = 0; i < n; i += WIDTH)
@@ -83,8 +90,7 @@ LPT_FN (lpt_float_intervals) (float steps, size_t n, const float *const x[5], co
 
       for (int k = 0; k < 5; k++)
         v[k] = operand (x[k], step[k], i, left);
-      y = (v[0] - v[1]) / (v[2] - v[1]) * steps;
-      y = by_steps ((y + magic) - magic, steps, r) * (v[4] - v[3]) + v[3];
+      y = nearest_level (v[0], v[1], v[2], v[3], v[4], steps, r);
       y = choose (v[0] > greater (v[1], v[2]), v[4], y);
       store (out + i, choose (v[0] <= lesser (v[1], v[2]), v[3], y), left);
     }
@@ -93,7 +99,7 @@ LPT_FN (lpt_float_intervals) (float steps, size_t n, const float *const x[5], co
 INLINE void
 halves_lanes (const LptFloatHalves *q, V x, size_t n, uint8_t *high, uint8_t *low)
 {
-  const V magic = splat (12582912.0f);
+  const V magic = splat (12582912.0f);      /* as above */
   I c = (I) (x * q->inverse + magic) - (I) magic + q->zero, nan = x != x;
 
   c = (c & ~nan) | (q->nan & nan);
