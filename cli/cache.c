@@ -146,6 +146,11 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
   for (guint i = 0; given != NULL && given[i] != NULL; i++)
     if (!digest_file (d, given[i]))
       return FALSE;
+  given = cmd_limits_encodings ();
+  digest_add (d, "encodings", given != NULL ? 9 : 0);
+  for (guint i = 0; given != NULL && given[i] != NULL; i++)
+    if (!digest_file (d, given[i]))
+      return FALSE;
   digest_end (d, cache->key);
   return TRUE;
 }

@@ -15,14 +15,16 @@
 LptGraph *
 cmd_load (const char *path, GError **error)
 {
-  static guint n_weights;     /* files of --weights that models have taken */
-  char **weights = cmd_limits_weights ();
+  static guint n_weights, n_encodings;     /* files of --weights and --encodings that models have taken */
+  char **weights = cmd_limits_weights (), **encodings = cmd_limits_encodings ();
   const LptLoadOptions options = {
     .weights = weights != NULL && n_weights < g_strv_length (weights) ? weights[n_weights] : NULL,
     .signature = cmd_limits_signature (),
+    .encodings = encodings != NULL && n_encodings < g_strv_length (encodings) ? encodings[n_encodings] : NULL,
   };
   LptGraph *graph = lpt_graph_load (path, &options, error);
   n_weights += graph != NULL && options.weights != NULL;
+  n_encodings += graph != NULL && options.encodings != NULL;
   const char *remark = graph != NULL ? g_hash_table_lookup (graph->meta, LPT_META_REMARK) : NULL;
   if (remark != NULL)
     {

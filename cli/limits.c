@@ -1,4 +1,4 @@
-/* limits.c - --max-memory, --max-trips, --allow-paths, --weights, --signature, --stateless
+/* limits.c - --max-memory, --max-trips, --allow-paths, --weights, --signature, --encodings, --stateless
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 static struct
 {
   LptLimits *limits;
-  char     **weights;
+  char     **weights, **encodings;
   char      *signature;
   gboolean   allow_paths, stateless;
 } given;
@@ -69,6 +69,8 @@ cmd_limits_entries (void)
   static const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &given.weights, "Weights of an OpenVINO IR under another name than the .xml's", "FILE" },
     { "signature", 0, 0, G_OPTION_ARG_STRING, &given.signature, "Entry point of a TensorFlow Lite model (default: its first subgraph)", "KEY" },
+    { "encodings", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &given.encodings,
+      "Quantizations of an ONNX model's tensors: AIMET's .encodings, QNN's overrides", "FILE" },
     { "stateless", 0, 0, G_OPTION_ARG_NONE, &given.stateless, "Variables become inputs and outputs", NULL },
     { "allow-paths", 0, 0, G_OPTION_ARG_NONE, &given.allow_paths, "Files that the model names may lie outside of its folder", NULL },
     { "max-memory", 0, 0, G_OPTION_ARG_CALLBACK, on_max_memory, "Most memory for tensors and weights (default: half of the machine; 0 = any)", "SIZE" },
@@ -96,6 +98,12 @@ char **
 cmd_limits_weights (void)
 {
   return given.weights;
+}
+
+char **
+cmd_limits_encodings (void)
+{
+  return given.encodings;
 }
 
 const char *

@@ -18,6 +18,8 @@ gboolean            cmd_limits_exceed  (double bytes);
 
 /* The files of --weights, in the order of the models; NULL = none (transfer none). */
 char              **cmd_limits_weights (void);
+/* Those of --encodings. */
+char              **cmd_limits_encodings (void);
 /* The key of --signature; NULL = none. */
 const char         *cmd_limits_signature (void);
 /* Is --stateless given? */

@@ -90,7 +90,7 @@ load_json (const char *path, const LptLoadOptions *options, GError **error)
 static LptGraph *
 load_onnx (const char *path, const LptLoadOptions *options, GError **error)
 {
-  return lpt_onnx_load (path, error);
+  return lpt_onnx_load_encoded (path, options->encodings, error);
 }
 
 static LptGraph *
@@ -172,6 +172,11 @@ lpt_graph_load (const char *path, const LptLoadOptions *options, GError **error)
           {
             g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model: it has no signatures",
                          path);
+            return NULL;
+          }
+        if (readers[i].load != load_onnx && options->encodings != NULL)
+          {
+            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no ONNX model: encodings are not for it", path);
             return NULL;
           }
         LptGraph *graph = readers[i].load (path, options, error);

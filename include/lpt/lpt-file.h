@@ -16,12 +16,14 @@ G_BEGIN_DECLS
  * LptLoadOptions:
  * @weights: (nullable): of an OpenVINO IR, where they lie under another name than the .xml's
  * @signature: (nullable): entry point of a TensorFlow Lite model; NULL = its first subgraph
+ * @encodings: (nullable): quantizations beside an ONNX model: lpt_onnx_load_encoded()
  * Plain data. A member that is not for the form of the file is an error.
  */
 typedef struct
 {
   const char *weights;
   const char *signature;
+  const char *encodings;
 } LptLoadOptions;
 
 /**

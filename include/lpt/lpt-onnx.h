@@ -26,6 +26,16 @@ G_BEGIN_DECLS
 LPT_EXPORT LptGraph *lpt_onnx_load  (const char *path, GError **error);
 
 /**
+ * lpt_onnx_load_encoded:
+ * @encodings: (nullable): a JSON file of AIMET's form (versions 0.4 to 2.0.0; QNN's quantization overrides) with scales
+ *   and offsets of the model's tensors
+ * The same; tensors that @encodings names become what their codes say: constants DequantizeLinear of codes, others
+ * FakeQuantize. Names that are none of the model's tensors are counted in its LPT_META_REMARK.
+ * Returns: (transfer full): NULL on error
+ */
+LPT_EXPORT LptGraph *lpt_onnx_load_encoded (const char *path, const char *encodings, GError **error);
+
+/**
  * lpt_onnx_parse:
  * @folder: (nullable): of external data; NULL = there can be none
  * The same from memory; @data is not needed afterwards.

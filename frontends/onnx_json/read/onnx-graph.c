@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "frontends/onnx_json/read/onnx-encodings.h"
 #include "frontends/onnx_json/read/onnx-nchwc.h"
 #include "ir/lpt-check.h"
 #include "ir/lpt-memory.h"
@@ -61,6 +62,7 @@ take_outputs (LptOnnxNode  *on,
   for (guint i = 0; i < on->n_out; i++)
     {
       const char *name = on->proto->output[i];
+      LptValue *value;
 
       if (*name == '\0')
         continue;
@@ -69,10 +71,11 @@ take_outputs (LptOnnxNode  *on,
           lpt_onnx_scope_define_unset (on->scope, name, i, on->proto);
           continue;
         }
-      if (!lpt_onnx_scope_define (on->scope, name, on->out[i], error))
+      value = lpt_onnx_encoded (on->import, on->scope, name, on->out[i], error);
+      if (value == NULL || !lpt_onnx_scope_define (on->scope, name, value, error))
         return FALSE;
       if (on->scope->prefix == NULL)
-        lpt_value_add_name (on->out[i], name);
+        lpt_value_add_name (value, name);
       if (i == 0 && !on->inlined && on->out[0]->producer->id >= first_id)
         lpt_node_rename (on->out[0]->producer, on->name);
     }
@@ -340,18 +343,22 @@ lpt_onnx_read_type (const Onnx__TypeProto  *type,
 }
 
 static gboolean
-add_parameter (LptOnnxScope               *scope,
+add_parameter (LptOnnxImport              *import,
+               LptOnnxScope               *scope,
                const Onnx__ValueInfoProto *info,
                GError                    **error)
 {
-  LptNode *node = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, lpt_onnx_text (info->name), 0, NULL);
+  const char *name = lpt_onnx_text (info->name);
+  LptNode *node = lpt_graph_add (scope->graph, LPT_OP_PARAMETER, 0, name, 0, NULL);
   LptParameterAttrs *attrs = LPT_ATTRS (node, LptParameterAttrs);
+  LptValue *value = NULL;
 
-  lpt_value_add_name (lpt_node_out (node), lpt_onnx_text (info->name));
-  if (lpt_onnx_read_type (info->type, &attrs->element_type, &attrs->shape, error) && lpt_node_infer (node, error)
-      && lpt_onnx_scope_define (scope, lpt_onnx_text (info->name), lpt_node_out (node), error))
+  lpt_value_add_name (lpt_node_out (node), name);
+  if (lpt_onnx_read_type (info->type, &attrs->element_type, &attrs->shape, error) && lpt_node_infer (node, error))
+    value = lpt_onnx_encoded (import, scope, name, lpt_node_out (node), error);
+  if (value != NULL && lpt_onnx_scope_define (scope, name, value, error))
     return TRUE;
-  g_prefix_error (error, "input \"%s\": ", lpt_onnx_text (info->name));
+  g_prefix_error (error, "input \"%s\": ", name);
   return FALSE;
 }
 
@@ -402,7 +409,7 @@ import_graph (LptOnnxImport           *import,
     return FALSE;
   for (gsize i = 0; i < graph->n_input; i++)
     if (!is_initializer (scope, graph, lpt_onnx_text (graph->input[i]->name))
-        && !add_parameter (scope, graph->input[i], error))
+        && !add_parameter (import, scope, graph->input[i], error))
       return FALSE;
   if (!lpt_onnx_import_nodes (import, scope, graph->node, graph->n_node, error))
     return FALSE;
@@ -479,25 +486,32 @@ import_model (LptOnnxImport  *import,
 }
 
 static LptGraph *
-import_file (LptOnnxFile  *file,
-             GError      **error)
+import_file (LptOnnxFile       *file,
+             LptOnnxEncodings  *encodings,
+             GError           **error)
 {
   g_autoptr (GHashTable) sequences = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) lpt_tensor_unref,
                                                                  (GDestroyNotify) g_ptr_array_unref);
-  LptOnnxImport import = { .file = file, .sequences = sequences };
-  LptGraph *graph = import_model (&import, error);
+  LptOnnxImport import = { .file = file, .sequences = sequences, .encodings = encodings };
+  LptGraph *graph;
 
+  if (encodings != NULL && file->model->graph != NULL)
+    lpt_onnx_encodings_find_axes (encodings, file->model->graph);
+  graph = import_model (&import, error);
+  if (encodings != NULL && graph != NULL)
+    lpt_onnx_encodings_remark (encodings, graph);
   lpt_onnx_nchwc_free (import.nchwc);
   return graph;
 }
 
-LptGraph *
-lpt_onnx_import (LptOnnxFile  *file,
-                 GError      **error)
+static LptGraph *
+import_checked (LptOnnxFile       *file,
+                LptOnnxEncodings  *encodings,
+                GError           **error)
 {
   guint mark = lpt_memory_mark ();
 
-  return lpt_graph_check_read (import_file (file, error), mark, error);
+  return lpt_graph_check_read (import_file (file, encodings, error), mark, error);
 }
 
 LptGraph *
@@ -508,19 +522,31 @@ lpt_onnx_parse (gconstpointer   data,
 {
   g_autoptr (LptOnnxFile) file = lpt_onnx_file_from_data (data, size, folder, error);
 
-  return file != NULL ? lpt_onnx_import (file, error) : NULL;
+  return file != NULL ? import_checked (file, NULL, error) : NULL;
 }
 
 LptGraph *
 lpt_onnx_load (const char  *path,
                GError     **error)
 {
-  g_autoptr (LptOnnxFile) file = lpt_onnx_file_load (path, error);
+  return lpt_onnx_load_encoded (path, NULL, error);
+}
+
+LptGraph *
+lpt_onnx_load_encoded (const char  *path,
+                       const char  *encodings_path,
+                       GError     **error)
+{
+  g_autoptr (LptOnnxEncodings) encodings = NULL;
+  g_autoptr (LptOnnxFile) file = NULL;
   LptGraph *graph;
 
+  if (encodings_path != NULL && (encodings = lpt_onnx_encodings_load (encodings_path, error)) == NULL)
+    return NULL;
+  file = lpt_onnx_file_load (path, error);
   if (file == NULL)
     return NULL;
-  graph = lpt_onnx_import (file, error);
+  graph = import_checked (file, encodings, error);
   if (graph == NULL)
     g_prefix_error (error, "%s: ", path);
   else

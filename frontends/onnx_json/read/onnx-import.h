@@ -163,7 +163,4 @@ LptNode  *lpt_onnx_average_pool_node (LptOnnxNode *on, LptValue *x);
 /* The newest row not above @opset; NULL + error that says what there is. */
 const LptOnnxOp *lpt_onnx_find_op (const char *domain, const char *name, gint64 opset, GError **error);
 
-/* The graph of a loaded file (transfer full). */
-LptGraph *lpt_onnx_import    (LptOnnxFile *file, GError **error);
-
 #endif

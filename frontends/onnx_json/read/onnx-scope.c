@@ -5,6 +5,8 @@
 
 #include "frontends/onnx_json/read/onnx-scope.h"
 
+#include "frontends/onnx_json/read/onnx-encodings.h"
+
 #include <string.h>
 
 const char *
@@ -177,7 +179,8 @@ take_sparse (LptOnnxImport                  *import,
     }
   value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
   lpt_value_add_name (value, name);
-  return lpt_onnx_scope_define (scope, name, value, error);
+  value = lpt_onnx_encoded (import, scope, name, value, error);
+  return value != NULL && lpt_onnx_scope_define (scope, name, value, error);
 }
 
 gboolean
@@ -221,7 +224,7 @@ take_initializer (LptOnnxImport            *import,
     return NULL;
   value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
   lpt_value_add_name (value, name);
-  return value;
+  return lpt_onnx_encoded (import, scope, name, value, error);
 }
 
 /* Moves and dequantizations behind each other that are done again in a body. */

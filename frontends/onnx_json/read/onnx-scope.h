@@ -42,6 +42,7 @@ struct _LptOnnxImport
   guint        depth;          /* of functions in functions and subgraphs in subgraphs */
   GHashTable  *sequences;      /* LptTensor * -> GPtrArray of LptValue *: onnx-map-sequence.c */
   struct _LptOnnxNchwc *nchwc; /* NULL until something asks: onnx-nchwc.c */
+  struct _LptOnnxEncodings *encodings; /* what a file beside the model says of its tensors; NULL = none */
   guint        nodes;          /* ONNX nodes mapped so far, each copy of a function and each attempt at a body counted */
 };
 
