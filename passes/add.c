@@ -18,6 +18,8 @@
  *   - an input feeds integers as they are;
  *   - a constant is added to x a in a type narrower than f32, and x a is no dequantization;
  *   - x are the accumulators of an integer operation that the file has: its own order of roundings stays;
+ *   - all of b is so little beside a that the codes would lose it (a divisor's epsilon), and it is no bias
+ *     (not under targets that follow OpenVINO, which does not ask);
  *   - a scale is zero or denormal: it would be divided by;
  *   - a chain starts from a real type (unless updatePrecisions is off);
  *   - a new constant would be infinite.
@@ -30,6 +32,8 @@
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-eltwise.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-restricted.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Behind a weighted operation an added constant is a bias, which runtimes want to see as such. */
 static gboolean
@@ -78,6 +82,25 @@ is_integer_result (const LptValue *x)
   return x->quant != NULL;
 }
 
+/* Would nothing be left of @steps, some of which are not 0, beside codes? */
+static gboolean
+is_lost (LptTensor *steps)
+{
+  gboolean any = FALSE;
+  gint64 i;
+
+  for (i = 0; i < lpt_tensor_count (steps); i++)
+    {
+      const double x = lpt_tensor_get_f64 (steps, i);
+
+      if (x != 0 && !lpt_is_lost_beside_codes (x, LPT_DTYPE_U8))
+        return FALSE;
+      any |= x != 0;
+    }
+
+  return any;
+}
+
 static gboolean
 add_constant (LptRewriter *rw,
               LptNode     *add)
@@ -113,6 +136,8 @@ add_constant (LptRewriter *rw,
   divided = lpt_fold_binary (LPT_OP_DIVIDE, b, found.a, wide);
   if (divided == NULL || !lpt_tensor_is_finite (divided))
     return lpt_rewriter_decline (rw, add, "a constant would become infinite");
+  if (lpt_config_is_strict (lpt_rewriter_config (rw)) && is_lost (divided) && !is_bias_of (add, found.x))
+    return lpt_rewriter_decline (rw, add, "its constant is lost beside the step of the codes");
   /* A constant that widens the data keeps its shape. */
   ratio = lpt_shape_equal (&found.x->shape, &add->out[0].shape) && lpt_tensor_count (b) == 1
           ? lpt_fold_scalar_if_possible (divided) : lpt_tensor_ref (divided);

@@ -9,6 +9,7 @@
  *   - scale or zero point varies along another axis than the channel axis;
  *   - scale or zero point differs between channels: the bounds are one pair;
  *   - the scale is zero;
+ *   - a bound that is not 0 is so little beside the scale that the codes would have it at 0 (a divisor's epsilon);
  *   - a bound that f32 rounds stands for another number, by more than 1 / 2048 of what lies between the bounds (of the
  *     bound itself where there is one): with steps of 2^55, all bounds near 0 are the zero point.
  *
@@ -23,6 +24,7 @@
 #include "ir/lpt-clamp.h"
 #include "ir/lpt-fold.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Does @moved, @bound / @scale + @zp in f32, stand for @bound? */
 static gboolean
@@ -34,7 +36,10 @@ is_kept (double bound,
 {
   const double is = ((double) (float) moved - zp) * scale;
 
-  return !isfinite (bound) || fabs (bound) >= FLT_MAX || fabs (is - bound) * 2048 <= width;
+  if (!isfinite (bound) || fabs (bound) >= FLT_MAX)
+    return TRUE;
+
+  return fabs (is - bound) * 2048 <= width && !lpt_is_lost_beside_codes (bound / scale, LPT_DTYPE_U8);
 }
 
 static gboolean

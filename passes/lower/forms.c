@@ -256,6 +256,8 @@ is_code (const LptForm *form,
   const LptDType dtype = form->q->dtype;
   const double code = (bound - lpt_form_b (form, c)) / lpt_form_a (form, c);
 
+  if (lpt_is_lost_beside_codes (bound / lpt_form_a (form, c), dtype))
+    return FALSE;
   return code <= lpt_dtype_min (dtype) || code >= lpt_dtype_max (dtype) ||
          lpt_same_code (code, rint (code), dtype);
 }

@@ -174,6 +174,9 @@ LptQuant *lpt_codes_quant     (const LptCodes *codes);
 
 /* May @shift[c], in steps of @codes, change a code of the sum or product of integers @in (shift.c)? */
 gboolean  lpt_shift_shows     (LptOp op, LptValue *const in[2], const LptCodes *codes, guint n, const double *shift);
+/* Is all of @shift, which addition @node, made by no rewrite, adds to what has @form, so little that the codes would
+ * lose it, and does anybody read the sum as a real number? */
+gboolean  lpt_loses_shift     (const LptNode *node, const LptForm *form, guint n, const double *shift);
 
 /* --- rules: TRUE = the node's outputs have forms now (rules-*.c) --- */
 

@@ -291,6 +291,8 @@ lpt_lower_add (LptLower *lw,
           if (minus && i == 1)
             constant[c] = -constant[c];
         }
+      if (lpt_loses_shift (node, form, n, constant))
+        return lpt_rewriter_decline (lw->rw, node, "its constant is lost beside the step of the codes");
       return affine (lw, node, form, axis, n, scale, constant) ||
              lpt_rewriter_decline (lw->rw, node,
                                    "its constant varies along another axis than the scale of the other input");

@@ -9,12 +9,15 @@
  *
  * An int32 operand has too many values to try: its shift stays.
  *
+ * And can a constant that is added to codes be taken into their zero point, where somebody reads real numbers?
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <math.h>
 
 #include "passes/lower/lower.h"
+#include "passes/support/lpt-same-code.h"
 
 /* Above this, 2^16 values that are spread evenly have a tie within reach all but surely: not tried. */
 #define TRIED 1e-3
@@ -85,6 +88,33 @@ lpt_shift_shows (LptOp           op,
       if (channel_shows (operands, op == LPT_OP_MULTIPLY, factor, c, fabs (shift[c])))
         return TRUE;
     }
+
+  return FALSE;
+}
+
+gboolean
+lpt_loses_shift (const LptNode *node,
+                 const LptForm *form,
+                 guint          n,
+                 const double  *shift)
+{
+  gboolean any = FALSE;
+  guint c, i;
+
+  if (form->q == NULL || lpt_dtype_bits (form->q->dtype) > 16 ||
+      (node->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE | LPT_NODE_BIAS)) != 0)
+    return FALSE;
+  for (c = 0; c < n; c++)
+    {
+      const double steps = shift[c] / lpt_form_a (form, form->n == n ? c : 0);
+
+      if (steps != 0 && !lpt_is_lost_beside_codes (steps, form->q->dtype))
+        return FALSE;
+      any |= steps != 0;
+    }
+  for (i = 0; any && i < lpt_value_n_uses (&node->out[0]); i++)
+    if ((lpt_value_use (&node->out[0], i)->node->info->flags & LPT_OP_F_QUANTIZES) == 0)
+      return TRUE;
 
   return FALSE;
 }

@@ -21,6 +21,13 @@ lpt_same_code (double   x,
 }
 
 gboolean
+lpt_is_lost_beside_codes (double   x,
+                          LptDType dtype)
+{
+  return x != 0 && lpt_same_code (x, 0, dtype);
+}
+
+gboolean
 lpt_is_rest_of_sum (double x,
                     double sum)
 {
