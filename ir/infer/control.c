@@ -458,31 +458,71 @@ lpt_infer_loop (LptNode *node,
   return collect_outputs (node, body, map, iterations, error);
 }
 
+/* Lengths of the parameters of @body that inputs of the node give: not known. */
+static void
+open_lengths (LptGraph         *body,
+              const LptBodyMap *map)
+{
+  for (guint i = 0; i < map->inputs->len; i++)
+    {
+      const LptBodyPort *port = &g_array_index (map->inputs, LptBodyPort, i);
+      LptNode *parameter = body_parameter (body, port->internal);
+      LptShape shape = LPT_ATTRS (parameter, LptParameterAttrs)->shape;
+
+      if (port->external < 0)
+        continue;
+      for (gint d = 0; d < shape.rank; d++)
+        shape.dims[d] = LPT_DYNAMIC;
+      set_parameter (parameter, LPT_DTYPE_UNDEFINED, &shape);
+    }
+}
+
+/* Branch @b of an If. *fits FALSE: not with these lengths. It may be that it is not taken with them (a model for two
+ * rates has a branch for each), and so it is left as it is for unknown ones; a run that takes it ends in the error. */
+static gboolean
+infer_branch (LptNode  *node,
+              guint     b,
+              gboolean *fits,
+              GError  **error)
+{
+  LptGraph *body = lpt_node_body (node, b);
+  LptBodyMap *map = lpt_node_body_map (node, b);
+  gint64 iterations = LPT_DYNAMIC;
+  g_autoptr (GError) misfit = NULL;
+
+  if (!feed_body (node, body, map, &iterations, error))
+    return FALSE;
+  *fits = lpt_graph_infer (body, &misfit);
+  if (*fits)
+    return TRUE;
+  open_lengths (body, map);
+  if (lpt_graph_infer (body, NULL))
+    return TRUE;
+  g_propagate_prefixed_error (error, g_steal_pointer (&misfit), "%s body: ", b == 0 ? "then" : "else");
+  return FALSE;
+}
+
 gboolean
 lpt_infer_if (LptNode *node,
               GError **error)
 {
   g_autofree gboolean *seen = g_new0 (gboolean, node->n_out + 1);
+  gboolean fits[2] = { TRUE, TRUE };
   int taken = truth (lpt_node_in (node, 0));
 
   if (!want_condition (lpt_node_in (node, 0), error) || !check_maps (node, 2, error))
     return FALSE;
+  /* The body that never runs may not even fit. */
+  for (guint b = 0; b < 2; b++)
+    if ((taken < 0 || (taken == 1) == (b == 0)) && !infer_branch (node, b, &fits[b], error))
+      return FALSE;
   for (guint b = 0; b < 2; b++)
     {
       LptGraph *body = lpt_node_body (node, b);
       LptBodyMap *map = lpt_node_body_map (node, b);
-      gint64 iterations = LPT_DYNAMIC;
 
-      /* The body that never runs may not even fit. */
-      if (taken >= 0 && (taken == 1) != (b == 0))
+      if ((taken >= 0 && (taken == 1) != (b == 0)) || (!fits[b] && fits[1 - b]))
         continue;
-      if (!feed_body (node, body, map, &iterations, error))
-        return FALSE;
-      if (!lpt_graph_infer (body, error))
-        {
-          g_prefix_error (error, "%s body: ", b == 0 ? "then" : "else");
-          return FALSE;
-        }
       for (guint i = 0; i < map->outputs->len; i++)
         {
           LptBodyPort *port = &g_array_index (map->outputs, LptBodyPort, i);

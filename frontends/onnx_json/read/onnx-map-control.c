@@ -61,6 +61,46 @@ inline_branch (LptOnnxNode            *on,
   on->inlined = TRUE;
 }
 
+static gboolean
+try_branch (LptOnnxBody            *body,
+            LptOnnxNode            *on,
+            const Onnx__GraphProto *proto,
+            gboolean                open_lengths)
+{
+  lpt_onnx_body_open (body, on, proto);
+  body->scope->open_lengths = open_lengths;
+  lpt_onnx_body_nodes (body);
+  for (guint i = 0; i < on->n_out && body->inner.error == NULL; i++)
+    {
+      LptValue *value = lpt_onnx_body_output (body, i);
+
+      if (value != NULL)
+        lpt_onnx_body_result (body, value);
+    }
+  return body->inner.error == NULL;
+}
+
+/* A branch that does not fit the lengths of what it reads is not taken with them, perhaps: it is read as for unknown
+ * ones then, and where it does not fit those either, the first error counts. */
+static void
+read_branch (LptOnnxBody            *body,
+             LptOnnxNode            *on,
+             const Onnx__GraphProto *proto)
+{
+  GError *misfit;
+
+  if (try_branch (body, on, proto, FALSE))
+    return;
+  misfit = g_steal_pointer (&body->inner.error);
+  lpt_onnx_body_clear (body);
+  if (!try_branch (body, on, proto, TRUE))
+    {
+      g_clear_error (&body->inner.error);
+      body->inner.error = g_steal_pointer (&misfit);
+    }
+  g_clear_error (&misfit);
+}
+
 void
 lpt_onnx_map_if (LptOnnxNode *on)
 {
@@ -97,15 +137,7 @@ lpt_onnx_map_if (LptOnnxNode *on)
 
   for (guint b = 0; b < 2; b++)
     {
-      lpt_onnx_body_open (bodies[b], on, protos[b]);
-      lpt_onnx_body_nodes (bodies[b]);
-      for (guint i = 0; i < on->n_out && bodies[b]->inner.error == NULL; i++)
-        {
-          LptValue *value = lpt_onnx_body_output (bodies[b], i);
-
-          if (value != NULL)
-            lpt_onnx_body_result (bodies[b], value);
-        }
+      read_branch (bodies[b], on, protos[b]);
       if (!lpt_onnx_body_is_right (bodies[b], on, names[b]))
         return;
     }

@@ -295,6 +295,8 @@ capture (LptOnnxScope  *scope,
   attrs = LPT_ATTRS (taken.parameter, LptParameterAttrs);
   attrs->element_type = outside->dtype;
   attrs->shape = outside->shape;
+  for (gint d = 0; scope->open_lengths && d < attrs->shape.rank; d++)
+    attrs->shape.dims[d] = LPT_DYNAMIC;
   if (!lpt_node_infer (taken.parameter, error))
     return NULL;
   g_array_append_val (scope->captures, taken);

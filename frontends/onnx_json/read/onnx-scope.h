@@ -26,6 +26,7 @@ struct _LptOnnxScope
   LptGraph     *graph;         /* where nodes are added */
   LptOnnxScope *outer;         /* subgraphs: the scope around; else NULL */
   GArray       *captures;      /* of LptOnnxCapture; NULL = nodes go to the graph of the scope around */
+  gboolean      open_lengths;  /* nothing is known of the lengths of what is captured */
   GHashTable   *values;        /* name (borrowed from the messages) -> LptValue *; NULL = an input of a function that
                                 * the call does not give: as if the nodes that read it had none */
   GHashTable   *unset;         /* names of outputs that are not supported -> what says so; NULL = none */
