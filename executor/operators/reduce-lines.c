@@ -2,7 +2,8 @@
  *
  * Axes that are neighbours are one: elements before them, in them, behind them. Of others, tables tell where the lines
  * start, and where in a line its rows (or runs of elements, where the last axis is one) do. Extremes are those of the
- * codes; sums end in the op's own function (pool.c). The channels alone are lines without gaps where they are last.
+ * codes; sums end in the output stage of products where one multiplier makes codes of them, else in the op's own
+ * function (pool.c). The channels alone are lines without gaps where they are last.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,10 @@
 
 typedef struct
 {
-  const LptPoolKernel *kernel;
+  const LptPoolKernel     *kernel;
+  const LptEpilogueKernel *epilogue_kernel;
+  LptPoolScaling          *scaling;      /* NULL: the op's own end; of sums times 2^doublings */
+  guint                    doublings;
   LptIntSums sums;
   gboolean   adds;
   guint8     flip;             /* 0xff: the least */
@@ -49,12 +53,19 @@ row_of (const Lines *l,
 
 /* The sums of @n lines, @sums, as codes. */
 static void
-finish (const Lines  *l,
-        gsize         n,
-        const gint32 *sums,
-        guint8       *out)
+finish (const Lines *l,
+        gsize        n,
+        gint32      *sums,
+        guint8      *out)
 {
-  l->sums.finish (&l->sums, (gint64) l->length, (gint64) l->length, n, sums, out);
+  gsize i;
+
+  for (i = 0; l->doublings > 0 && i < n; i++)
+    sums[i] <<= l->doublings;
+  if (l->scaling != NULL)
+    lpt_pool_scale_sums (l->scaling, l->epilogue_kernel, n, sums, out);
+  else
+    l->sums.finish (&l->sums, (gint64) l->length, (gint64) l->length, n, sums, out);
 }
 
 /* @n bytes, eight at a time: two sums of 16 bits for each of four pairs, which 128 steps do not fill. */
@@ -271,6 +282,36 @@ lines_clear (gpointer params)
 
   g_free (l->starts);
   g_free (l->rows);
+  g_free (l->scaling);
+}
+
+/* The end of sums from @op's data to its result. A factor of half and more, which sums of few codes have, is one below
+ * of a multiple of the sum: kernels round once by shifts of 32 bits and more. */
+static void
+set_end (Lines              *l,
+         const LptProgramOp *op)
+{
+  const LptArray *y = &op->out[0]->array;
+  gint32 bias = -(gint32) l->length * lpt_program_zero (op->in[0]);
+  LptMultiplier m;
+
+  lpt_int_reduce_sums (op->integer, &l->sums);
+  l->sums.offset_in = lpt_program_offset (op->in[0]->array.dtype);
+  l->sums.offset_out = lpt_program_offset (y->dtype);
+  if (!l->sums.rescales)
+    return;
+  m = l->sums.multiplier (l->sums.op, (gint64) l->length);
+  if (m.rounding == LPT_REQUANT_SINGLE && m.s >= 0 && m.s < 8 && l->length <= (gsize) MAX_ELEMENTS >> (m.s + 1))
+    {
+      l->doublings = (guint) m.s + 1;
+      bias *= 1 << l->doublings;
+      m.s = -1;
+    }
+  l->scaling = g_new0 (LptPoolScaling, 1);
+  l->scaling->e = (LptEpilogue) { .scheme = (LptRequantScheme) m.rounding, .zp = lpt_program_zero (op->out[0]),
+                                  .lo = (gint32) lpt_dtype_min (y->dtype) + l->sums.offset_out,
+                                  .hi = (gint32) lpt_dtype_max (y->dtype) + l->sums.offset_out };
+  lpt_pool_set_scaling (l->scaling, bias, m.m, m.s, m.f);
 }
 
 /* The channels of every pixel, which are last. */
@@ -298,7 +339,7 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   const gboolean *set = lpt_int_reduce_axes (op->integer);
   const gboolean adds = (op->node->info->flags & LPT_OP_F_MONOTONE) == 0;
   LptValueLayout layout = LPT_LAYOUT_CODES;
-  Lines l = { .kernel = program->kernels.pool, .adds = adds };
+  Lines l = { .kernel = program->kernels.pool, .epilogue_kernel = program->kernels.epilogue, .adds = adds };
   gsize length[3], units;
 
   if (in == NULL || !lpt_program_is_codes (in) || !lpt_program_is_codes (out))
@@ -330,10 +371,8 @@ lpt_prepare_reduce_lines (LptProgram   *program,
   l.run = l.rows != NULL ? l.run : l.length;
 
   if (adds)
-    lpt_int_reduce_sums (op->integer, &l.sums);
+    set_end (&l, op);
   l.flip = op->node->op == LPT_OP_REDUCE_MIN ? 0xff : 0;
-  l.sums.offset_in = lpt_program_offset (in->array.dtype);
-  l.sums.offset_out = lpt_program_offset (out->array.dtype);
   l.blocks = (l.inner + BLOCK - 1) / BLOCK;
   l.per_task = MAX (CHUNK / (l.length * MIN (l.inner, BLOCK)), 1);
   units = l.outer * l.blocks;

@@ -8,8 +8,7 @@
 
 #define ALIGN_64(x) (((x) + 63) / 64 * 64)
 
-/* Channels that one call of the output stage scales. */
-#define BLOCK 64
+#define BLOCK LPT_POOL_BLOCK
 /* Elements of neighbours that are pooled in one call. */
 #define JOINED 1024
 
@@ -51,36 +50,41 @@ lpt_pool_workspace (const LptPoolOp *p)
   return ALIGN_64 (n_taps (&p->shape) * sizeof (void *)) + ALIGN_64 ((elements + BLOCK) * sizeof (int32_t));
 }
 
-/* The shared output stage for one divisor: equal entries serve every block of channels. */
-typedef struct {
-  size_t      taps, divisor;
-  int32_t     bias[BLOCK], mult[BLOCK], shift[BLOCK];
-  float       scale[BLOCK];
-  LptEpilogue e;
-} Scaling;
-
-static void
-set_scaling (Scaling *z, const LptPoolOp *p, size_t taps, size_t divisor)
+void
+lpt_pool_set_scaling (LptPoolScaling *z, int32_t bias, int32_t mult, int32_t shift, float scale)
 {
-  z->taps = taps;
-  z->divisor = divisor;
-  z->e = (LptEpilogue) { .store = LPT_STORE_Q8, .scheme = p->scheme, .zp = p->zp, .lo = p->lo, .hi = p->hi,
-                         .bias = z->bias, .mult = z->mult, .shift = z->shift, .scale = z->scale };
+  z->e.store = LPT_STORE_Q8;
+  z->e.bias = z->bias;
+  z->e.mult = z->mult;
+  z->e.shift = z->shift;
+  z->e.scale = z->scale;
   for (size_t i = 0; i < BLOCK; i++)
     {
-      z->bias[i] = -(int32_t) taps * p->zero;
-      z->mult[i] = p->mult ? p->mult[divisor] : 0;
-      z->shift[i] = p->shift ? p->shift[divisor] : 0;
-      z->scale[i] = p->scale ? p->scale[divisor] : 0.0f;
+      z->bias[i] = bias;
+      z->mult[i] = mult;
+      z->shift[i] = shift;
+      z->scale[i] = scale;
     }
   lpt_epilogue_prepare (&z->e, 1, 0);
 }
 
-static void
-scale_sums (const Scaling *z, const LptPoolOp *p, size_t n, const int32_t *sums, uint8_t *out)
+void
+lpt_pool_scale_sums (const LptPoolScaling *z, const LptEpilogueKernel *kernel, size_t n, const int32_t *sums,
+                     uint8_t *out)
 {
   for (size_t c = 0; c < n; c += BLOCK)
-    p->epilogue_kernel->run (&z->e, 1, n - c < BLOCK ? n - c : BLOCK, 0, sums + c, BLOCK, NULL, out + c, 0, NULL, 0);
+    kernel->run (&z->e, 1, n - c < BLOCK ? n - c : BLOCK, 0, sums + c, BLOCK, NULL, out + c, 0, NULL, 0);
+}
+
+/* For one divisor. */
+static void
+set_scaling (LptPoolScaling *z, const LptPoolOp *p, size_t taps, size_t divisor)
+{
+  z->taps = taps;
+  z->divisor = divisor;
+  z->e = (LptEpilogue) { .scheme = p->scheme, .zp = p->zp, .lo = p->lo, .hi = p->hi };
+  lpt_pool_set_scaling (z, -(int32_t) taps * p->zero, p->mult ? p->mult[divisor] : 0, p->shift ? p->shift[divisor] : 0,
+                        p->scale ? p->scale[divisor] : 0.0f);
 }
 
 /* Taps along one axis from padded position @at on that lie before @end. */
@@ -128,7 +132,7 @@ window (const LptPoolOp *p, const uint8_t *image, size_t oz, size_t oy, size_t o
 
 /* The window of @taps on @channels neighbours in memory. */
 static void
-pool_window (const LptPoolOp *p, Scaling *scaling, size_t taps, size_t divisor, size_t channels,
+pool_window (const LptPoolOp *p, LptPoolScaling *scaling, size_t taps, size_t divisor, size_t channels,
              const uint8_t **ptr, int32_t *sums, uint8_t *out)
 {
   if (p->form == LPT_POOL_MAX)
@@ -144,7 +148,7 @@ pool_window (const LptPoolOp *p, Scaling *scaling, size_t taps, size_t divisor, 
     }
   if (scaling->divisor != divisor || scaling->taps != taps)
     set_scaling (scaling, p, taps, divisor);
-  scale_sums (scaling, p, channels, sums, out);
+  lpt_pool_scale_sums (scaling, p->epilogue_kernel, channels, sums, out);
 }
 
 void
@@ -157,7 +161,7 @@ lpt_pool_tile (const LptPoolOp *p, size_t r0, size_t r1, void *workspace)
   /* Few channels of windows side by side are as many channels of one window. */
   bool joins = s->stride_w == 1 && s->ic < BLOCK && p->pixel_stride == s->ic && p->ldo == s->ic;
   size_t most = joins ? JOINED / s->ic : 1;
-  Scaling scaling = { .divisor = SIZE_MAX };
+  LptPoolScaling scaling = { .divisor = SIZE_MAX };
 
   for (size_t r = r0; r < r1; r++)
     {

@@ -57,6 +57,21 @@ typedef struct {
   size_t                   ldo;
 } LptPoolOp;
 
+/* The output stage with one multiplier for all sums: equal entries serve every block of LPT_POOL_BLOCK. */
+#define LPT_POOL_BLOCK 64
+
+typedef struct {
+  size_t      taps, divisor;      /* that it was made for */
+  int32_t     bias[LPT_POOL_BLOCK], mult[LPT_POOL_BLOCK], shift[LPT_POOL_BLOCK];
+  float       scale[LPT_POOL_BLOCK];
+  LptEpilogue e;
+} LptPoolScaling;
+
+/* @z->e has its scheme, zp, lo and hi; @bias is added to each sum. @z does not move afterwards. */
+void   lpt_pool_set_scaling (LptPoolScaling *z, int32_t bias, int32_t mult, int32_t shift, float scale);
+void   lpt_pool_scale_sums  (const LptPoolScaling *z, const LptEpilogueKernel *kernel, size_t n, const int32_t *sums,
+                             uint8_t *out);
+
 size_t lpt_pool_workspace (const LptPoolOp *p);
 
 /* Output rows [r0, r1) of batch * od * oh. A window without a tap inside gives zp clamped (average) or the least code
