@@ -1,11 +1,13 @@
 /* lpt-limits.c - what a model may cost, and the memory that is counted
  *
- * A block of memory knows whose limits it counts against in the 64 bytes before it.
+ * A block of memory knows whose limits it counts against in the 64 bytes before it. Large ones ask for pages of 2 MB:
+ * maps of many channels are read and written at as many places at once, each in another page of 4 KB.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "ir/lpt-memory.h"
@@ -24,6 +26,7 @@
 #endif
 
 #define ALIGNMENT 64
+#define HUGE_PAGE ((gsize) 2 << 20)
 
 struct _LptLimits
 {
@@ -303,12 +306,18 @@ alloc (gsize       size,
     }
   else
     {
-      if (posix_memalign (&header.base, ALIGNMENT, size + ALIGNMENT) != 0)
+      const gboolean huge = size >= 2 * HUGE_PAGE;
+
+      if (posix_memalign (&header.base, huge ? HUGE_PAGE : ALIGNMENT, size + ALIGNMENT) != 0)
         {
           lpt_memory_give (header.owner, header.size);
           lpt_memory_fail (size, what, error);
           return NULL;
         }
+#ifdef MADV_HUGEPAGE
+      if (huge)
+        madvise (header.base, (size + ALIGNMENT) & ~(HUGE_PAGE - 1), MADV_HUGEPAGE);
+#endif
       data = (guint8 *) header.base + ALIGNMENT;
     }
   ((Header *) (data - ALIGNMENT))[0] = header;

@@ -210,6 +210,7 @@ void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
   size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4, done = 0;
+  const size_t wide = ldi > ldo ? SIDE : 4;
 
   if (rows == ldo && rows == 2)
     done = join_two_words (cols, in, ldi, out);
@@ -225,17 +226,20 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
       whole_rows = 0;
     }
 
-  /* Squares of blocks, so that the lines written stay in the first cache. */
+  /* Squares of blocks, so that the lines written stay in the first cache. Lines that lie far apart, mostly those of
+   * planes, may all belong to one set of it: each is read, or written, as a whole before the next. */
   for (size_t r0 = 0; r0 < whole_rows; r0 += SIDE)
-    for (size_t c = 0; c < whole_cols; c += 4)
+    for (size_t c = 0; c < whole_cols; c += wide)
       {
         const size_t end = whole_rows - r0 < SIDE ? whole_rows : r0 + SIDE;
+        const size_t edge = whole_cols - c < wide ? whole_cols : c + wide;
         size_t r = r0;
 
         for (; end - r >= 8; r += 8)
-          transpose_eight (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
-        if (r < end)
-          transpose_four (in + r * ldi + c, ldi, out + c * ldo + r, ldo);
+          for (size_t k = c; k < edge; k += 4)
+            transpose_eight (in + r * ldi + k, ldi, out + k * ldo + r, ldo);
+        for (size_t k = c; r < end && k < edge; k += 4)
+          transpose_four (in + r * ldi + k, ldi, out + k * ldo + r, ldo);
       }
   for (size_t c = done; c < cols; c++)
     for (size_t r = c < whole_cols ? whole_rows : 0; r < rows; r++)
