@@ -540,7 +540,9 @@ lpt_prepare_float_conv (LptProgram   *program,
   if (s.in == 1 && s.out == 1)
     return lpt_prepare_float_dwconv (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_pay (&s.window, s.out, s.in))
-    return lpt_prepare_float_planes (program, op, &s.window, 1);
+    return lpt_prepare_float_planes (program, op, &s.window, 1, FALSE);
+  if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_fill (&s.window, s.out, s.in))
+    return lpt_prepare_float_planes (program, op, &s.window, 1, TRUE);
   if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
       prepare_unordered (program, op, &s))
     return TRUE;
@@ -548,7 +550,7 @@ lpt_prepare_float_conv (LptProgram   *program,
   if (op->in[1]->kind == LPT_STORAGE_CONST)
     bundle (&s);
   if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups > 1 && lpt_float_planes_pay_groups (&s.window, s.out))
-    return lpt_prepare_float_planes (program, op, &s.window, s.groups);
+    return lpt_prepare_float_planes (program, op, &s.window, s.groups, FALSE);
   form = lpt_float_conv_form_new (&s, 1);
   if (op->in[1]->kind != LPT_STORAGE_CONST)
     {

@@ -9,7 +9,10 @@
  *
  * Groups of few channels that no product fills lanes with (float-conv.c) are made one after the other.
  *
- * Not: computed weights, steps along the line, narrow lines.
+ * Of few planes, as first layers have them, results of many channels are made in the same way with channels in lanes
+ * (LptFwindowKernel.channels): a product would want the planes side by side, and a pointer for each tap.
+ *
+ * Not: computed weights, narrow lines; neighbours in lanes with steps along the line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,6 +36,12 @@
 #define FEW_PLANES 8
 #define LEAST_COLUMNS 16
 #define LEAST_PRODUCTS 96
+/* Planes that are read where they lie; channels that lanes are worth, and for which naming taps once for all of them is
+ * not; weights that stay in the first cache. */
+#define MOST_READ_PLANES 4
+#define LEAST_READ_OUTS 12
+#define MOST_READ_OUTS 48
+#define MOST_READ_WEIGHTS 8192
 /* A pixel beside the image costs a vector of them: with fewer columns for each tap lines had better be copied whole,
  * where copies stay in the second cache. */
 #define FEW_COLUMNS 64
@@ -51,6 +60,7 @@ typedef struct
   gsize     at_columns, side;                /* of the copies in the workspace; columns of one */
   gboolean  copies;                          /* of all columns */
   gsize     together;                        /* channels of the result that are added up together */
+  gboolean  channels;                        /* in lanes: all of them */
   gsize    *at;                              /* [tap along the line]: columns behind the first one's */
   float    *w;                               /* [outs / together][plane][tap][together] */
   LptFloatEpilogue fused;
@@ -75,6 +85,18 @@ run_pixels (const Planes *p,
   const gsize pixel = line->pixel + (gsize) first, taps = p->planes * (gsize) lpt_window_size (p->window.kernel);
   gsize o, row;
 
+  if (p->channels)
+    {
+      const LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, line->data->in, pixel, p->outs, 0);
+
+      for (row = 0; row < line->rows; row++)
+        line->w[row] = p->w + line->at[row] * p->together;
+      p->kernel->channels (&(LptFwindowChannels) { (gsize) n, p->outs, (gsize) p->window.stride[2], line->rows,
+                                                   (gsize) p->window.kernel[2], x, p->at, line->w, p->together,
+                                                   (float *) (gpointer) line->data->out + pixel * p->outs, p->outs },
+                           &end);
+      return;
+    }
   for (o = line->first; o < line->first + p->outs / p->groups; o += p->together)
     {
       const LptFgemmEnd end = lpt_float_epilogue_at (&p->fused, line->data->in, pixel, p->outs, o);
@@ -97,7 +119,8 @@ run_side (const Planes *p,
           gint64        n)
 {
   const LptWindow *v = &p->window;
-  const gint64 column = first - v->pad[2], wide = n + (v->kernel[2] - 1) * v->dilation[2];
+  const gint64 column = first * v->stride[2] - v->pad[2],
+               wide = (n - 1) * v->stride[2] + 1 + (v->kernel[2] - 1) * v->dilation[2];
   const gint64 from = CLAMP (column, 0, v->in[2]), to = CLAMP (column + wide, from, v->in[2]);
   float *copy = (float *) (gpointer) (line->data->workspace + p->at_columns);
   gint64 k;
@@ -144,7 +167,7 @@ run_group (const Planes    *p,
         continue;
       line.x[line.rows] = from + ((plane * v->in[0] + iz) * v->in[1] + iy) * v->in[2];
       line.at[line.rows] = (gsize) (row * v->kernel[2]);
-      inside[line.rows] = line.x[line.rows] + p->from - v->pad[2];
+      inside[line.rows] = line.x[line.rows] + p->from * v->stride[2] - v->pad[2];
       line.rows++;
     }
   if (!p->copies)
@@ -237,6 +260,19 @@ lpt_float_planes_pay (const LptWindow *v,
          wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / channels);
 }
 
+gboolean
+lpt_float_planes_fill (const LptWindow *v,
+                       gsize            outs,
+                       gsize            channels)
+{
+  const gint64 wide = (v->kernel[2] - 1) * v->dilation[2] + MAX (v->pad[2], v->pad_end[2]);
+
+  return channels > 0 && channels <= MOST_READ_PLANES && outs >= LEAST_READ_OUTS && outs <= MOST_READ_OUTS &&
+         lpt_window_size (v->kernel) > 1 && v->stride[2] > 0 && v->dilation[2] > 0 && v->out[2] >= LEAST_COLUMNS &&
+         lpt_window_size (v->kernel) * (gint64) (channels * outs) <= MOST_READ_WEIGHTS &&
+         wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / channels);
+}
+
 /* Windows of one pixel each, all pixels of the data in their order: along one line. */
 static LptWindow
 lengthen (const LptWindow *v)
@@ -271,7 +307,8 @@ gboolean
 lpt_prepare_float_planes (LptProgram      *program,
                           LptProgramOp    *op,
                           const LptWindow *window,
-                          gsize            groups)
+                          gsize            groups,
+                          gboolean         channels)
 {
   const LptWindow whole = lengthen (window), *v = &whole;
   const LptShape *x = &op->in[0]->array.shape, *y = &op->out[0]->array.shape;
@@ -290,19 +327,23 @@ lpt_prepare_float_planes (LptProgram      *program,
   p->outs = (gsize) y->dims[1];
   p->lines = (gsize) (x->dims[0] * v->out[0] * v->out[1]);
   lpt_window_inside (v, 2, &p->from, &p->end);
-  p->copies = p->end - p->from < v->out[2] && v->out[2] + reach < FEW_COLUMNS * v->kernel[2] &&
+  p->channels = channels;
+  p->copies = !channels && p->end - p->from < v->out[2] && v->out[2] + reach < FEW_COLUMNS * v->kernel[2] &&
               rows * (gsize) (v->out[2] + reach) * sizeof (float) <= MOST_COPIES;
-  p->side = (gsize) (reach + (p->copies ? v->out[2] : MAX (p->from, v->out[2] - p->end)));
+  p->side = (gsize) (reach + (p->copies ? v->out[2] : MAX (p->from, v->out[2] - p->end)) * v->stride[2]);
   p->at_columns = (4 * rows * sizeof (float *) + 63) & ~(gsize) 63;
   work = (double) p->lines * (double) v->out[2] * (double) p->outs * (double) taps / TASK_WORK;
   want = work < 1 ? 1 : work > MANY_TASKS ? MANY_TASKS : (gsize) work;
   p->per_task = (p->lines + want - 1) / want;
   tasks = (p->lines + p->per_task - 1) / p->per_task;
-  p->together = group_of (p->outs / groups);
+  p->together = channels ? (p->outs + LPT_FWINDOW_LANES - 1) / LPT_FWINDOW_LANES * LPT_FWINDOW_LANES
+                         : group_of (p->outs / groups);
   p->at = lpt_program_array ((gsize) v->kernel[2], sizeof *p->at);
   for (k = 0; k < (gsize) v->kernel[2] && p->at != NULL; k++)
     p->at[k] = k * (gsize) v->dilation[2];
-  p->w = lpt_program_array (taps * p->outs, sizeof (float));
+  p->w = lpt_program_array (taps * MAX (p->outs, p->together), sizeof (float));
+  if (p->w != NULL)
+    memset (p->w, 0, taps * MAX (p->outs, p->together) * sizeof *p->w);
   for (o = 0; o < p->outs && p->w != NULL; o++)
     for (k = 0; k < taps; k++)
       p->w[(o / p->together * taps + k) * p->together + o % p->together] = w[o * taps + k];

@@ -114,8 +114,11 @@ void lpt_float_lanes_run  (const LptFloatLanes *l, const LptFwindowKernel *kerne
 
 /* Does a convolution of @channels to @outs take its channels as planes? */
 gboolean lpt_float_planes_pay     (const LptWindow *window, gsize outs, gsize channels);
-/* That one, which lpt_prepare_float_conv() has looked at, of constant weights. */
-gboolean lpt_prepare_float_planes (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups);
+/* And does it read a few planes for many? */
+gboolean lpt_float_planes_fill    (const LptWindow *window, gsize outs, gsize channels);
+/* Either, which lpt_prepare_float_conv() has looked at, of constant weights; @channels: the second, of one group. */
+gboolean lpt_prepare_float_planes (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups,
+                                   gboolean channels);
 /* The same of several groups of @outs channels each, which no product makes together. */
 gboolean lpt_float_planes_pay_groups (const LptWindow *window, gsize outs);
 /* A convolution with one channel in each group, which lpt_prepare_float_conv() has looked at. */

@@ -166,22 +166,26 @@ check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t ta
   return ok;
 }
 
+/* Numbers of pixel @p, channel @o; weights of a tap are @ldw apart. */
 static float
-expected_planes (const LptFwindowPlanes *t, const LptFgemmEnd *end, size_t p, size_t o)
+expected_planes (const LptFwindowPlanes *t, size_t stride, size_t ldw, const LptFgemmEnd *end, size_t p, size_t o)
 {
   float sum = 0;
 
   for (size_t row = 0; row < t->rows; row++)
     for (size_t tap = 0; tap < t->taps; tap++)
-      sum = fmaf (t->x[row][p + t->at[tap]], t->w[row][tap * t->outs + o], sum);
+      sum = fmaf (t->x[row][p * stride + t->at[tap]], t->w[row][tap * ldw + o], sum);
   return ended (end, sum, p, o);
 }
 
-/* A residual that the result takes the place of, too. */
+/* A residual that the result takes the place of, too. @stride 0: neighbours in lanes, else channels, and pixels so far
+ * apart. */
 static bool
-check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps, unsigned forms)
+check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps, size_t stride, unsigned forms)
 {
-  const size_t rows = forms % 4, dilation = forms % 3 + 1, ldy = outs + forms % 2, size = n + (taps - 1) * dilation;
+  const size_t rows = forms % 4, dilation = forms % 3 + 1, ldy = outs + forms % 2, step = stride ? stride : 1;
+  const size_t size = (n - 1) * step + 1 + (taps - 1) * dilation;
+  const size_t ldw = stride ? (outs + LPT_FWINDOW_LANES - 1) / LPT_FWINDOW_LANES * LPT_FWINDOW_LANES : outs;
   const bool in_place = forms % 16 == 6;
   float *x[3], *w[3], *bias = (float *) exact_bytes (outs * sizeof (float));
   float *residual = (float *) exact_bytes (n * ldy * sizeof (float));
@@ -198,18 +202,21 @@ check_planes (const LptFwindowKernel *kernel, size_t n, size_t outs, size_t taps
     at[tap] = (forms & 1 ? taps - 1 - tap : tap) * dilation;
   fill (bias, outs, false);
   fill (residual, n * ldy, false);
-  lines_new (x, w, size, taps * outs, forms);
+  lines_new (x, w, size, taps * ldw, forms);
   if (in_place)
     {
       for (size_t p = 0; p < n; p++)
         memcpy (y.data + p * ldy * sizeof (float), residual + p * ldy, outs * sizeof (float));
       end.residual = (const float *) y.data;
     }
-  kernel->planes (&t, &end);
+  if (stride)
+    kernel->channels (&(LptFwindowChannels) { n, outs, stride, rows, taps, t.x, at, t.w, ldw, t.y, ldy }, &end);
+  else
+    kernel->planes (&t, &end);
   end.residual = forms & 2 ? residual : NULL;
   for (size_t p = 0; p < n && ok; p++)
     for (size_t o = 0; o < ldy && ok; o++)
-      ok = holds (&y, ldy, outs, p, o, o < outs ? expected_planes (&t, &end, p, o) : 0);
+      ok = holds (&y, ldy, outs, p, o, o < outs ? expected_planes (&t, step, ldw, &end, p, o) : 0);
   ok = ok && buffer_guards_hold (&y);
   lines_free (x, w);
   bytes_free (bias);
@@ -228,8 +235,14 @@ check_kernel (const LptFwindowKernel *kernel)
   for (size_t n = 1; n <= 180 && ok; n += n < 40 ? 1 : 7)
     for (size_t outs = 1; outs <= LPT_FWINDOW_OUTS && ok; outs++)
       for (size_t taps = 1; taps <= 7 && ok; taps++, forms++)
-        ok = check_planes (kernel, n, outs, taps, forms);
+        ok = check_planes (kernel, n, outs, taps, 0, forms);
   test_report (ok, "%s planes", kernel->name);
+  ok = true;
+  for (size_t n = 1; n <= 37 && ok; n++)
+    for (size_t outs = 1; outs <= 50 && ok; outs += outs < 18 ? 1 : 5)
+      for (size_t taps = 1; taps <= 7 && ok; taps++, forms++)
+        ok = check_planes (kernel, n, outs, taps, forms % 3 + 1, forms);
+  test_report (ok, "%s channels", kernel->name);
   ok = true;
 
   for (size_t n = 1; n <= 37 && ok; n++)

@@ -9,6 +9,7 @@
 #include <float.h>
 
 #include "executor/kernels/fwindow/fwindow.h"
+#include "executor/kernels/fwindow/channels.h"
 #include "executor/kernels/fwindow/planes.h"
 
 /* Pixels whose sums are in registers. */

@@ -4,6 +4,7 @@
  *   order of the taps
  *   planes  y[p][o] = end (sum over rows, for each of them over taps t, of x[row][p + at[t]] * w[row][t][o]), a
  *           chain of fused multiply-adds as well
+ *   channels  the same of x[row][p * stride + at[t]], for many o
  *   max     the first tap, then each that is larger; -FLT_MAX without taps
  *   mean    (sum over taps in their order, in double) / divisor, rounded once; 0 where the divisor is 0
  *
@@ -53,6 +54,21 @@ typedef struct {
   size_t              ldy;
 } LptFwindowPlanes;
 
+/* n pixels of a line of the output, `stride` columns apart in each line of the input; all of their taps lie inside. */
+typedef struct {
+  size_t              n, outs, stride;
+  size_t              rows, taps;
+  const float *const *x;                          /* [row]: the column under the first tap of the first pixel */
+  const size_t       *at;                         /* [tap]: columns behind that */
+  const float *const *w;                          /* [row]: [tap][ldw], whole vectors of channels */
+  size_t              ldw;
+  float              *y;                          /* [pixel][outs] */
+  size_t              ldy;
+} LptFwindowChannels;
+
+/* What ldw is a multiple of. */
+#define LPT_FWINDOW_LANES 16
+
 typedef struct {
   const char *name;
   LptCpu      needs;
@@ -60,13 +76,15 @@ typedef struct {
   void      (*max)    (const LptFwindowTile *tile);
   void      (*mean)   (const LptFwindowTile *tile, double divisor);
   void      (*planes) (const LptFwindowPlanes *line, const LptFgemmEnd *end);
+  void      (*channels) (const LptFwindowChannels *line, const LptFgemmEnd *end);
 } LptFwindowKernel;
 
 #define LPT_FWINDOW_KERNEL(needs, isa)                                                                       \
   void lpt_fwindow_dwconv__##isa (const LptFwindowLine *line, const LptFgemmEnd *end);                       \
   void lpt_fwindow_max__##isa (const LptFwindowTile *tile);                                                  \
   void lpt_fwindow_mean__##isa (const LptFwindowTile *tile, double divisor);                                 \
-  void lpt_fwindow_planes__##isa (const LptFwindowPlanes *line, const LptFgemmEnd *end);
+  void lpt_fwindow_planes__##isa (const LptFwindowPlanes *line, const LptFgemmEnd *end);                     \
+  void lpt_fwindow_channels__##isa (const LptFwindowChannels *line, const LptFgemmEnd *end);
 #include "executor/kernels/fwindow/fwindow.def"
 #undef LPT_FWINDOW_KERNEL
 

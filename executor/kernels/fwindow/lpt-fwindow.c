@@ -7,7 +7,7 @@
 static const LptFwindowKernel kernels[] = {
 #define LPT_FWINDOW_KERNEL(set, isa)                                                                         \
   { "fwindow__" #isa, LPT_CPU_##set, lpt_fwindow_dwconv__##isa, lpt_fwindow_max__##isa,                       \
-    lpt_fwindow_mean__##isa, lpt_fwindow_planes__##isa },
+    lpt_fwindow_mean__##isa, lpt_fwindow_planes__##isa, lpt_fwindow_channels__##isa },
 #include "executor/kernels/fwindow/fwindow.def"
 #undef LPT_FWINDOW_KERNEL
 };
