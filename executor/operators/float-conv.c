@@ -541,7 +541,7 @@ lpt_prepare_float_conv (LptProgram   *program,
     return lpt_prepare_float_dwconv (program, op, &s.window);
   if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_pay (&s.window, s.out, s.in))
     return lpt_prepare_float_planes (program, op, &s.window, 1, FALSE);
-  if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_fill (&s.window, s.out, s.in))
+  if (op->in[1]->kind == LPT_STORAGE_CONST && s.groups == 1 && lpt_float_planes_fill (program, &s.window, s.out, s.in))
     return lpt_prepare_float_planes (program, op, &s.window, 1, TRUE);
   if (op->in[1]->kind == LPT_STORAGE_CONST && (program->flags & LPT_PLAN_ORDERED) == 0 &&
       prepare_unordered (program, op, &s))

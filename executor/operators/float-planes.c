@@ -36,11 +36,10 @@
 #define FEW_PLANES 8
 #define LEAST_COLUMNS 16
 #define LEAST_PRODUCTS 96
-/* Planes that are read where they lie; channels that lanes are worth, and for which naming taps once for all of them is
- * not; weights that stay in the first cache. */
+/* Planes that are read where they lie; channels that lanes are worth, and not more than go through a line together;
+ * weights that stay in the first cache. */
 #define MOST_READ_PLANES 4
 #define LEAST_READ_OUTS 12
-#define MOST_READ_OUTS 48
 #define MOST_READ_WEIGHTS 8192
 /* A pixel beside the image costs a vector of them: with fewer columns for each tap lines had better be copied whole,
  * where copies stay in the second cache. */
@@ -261,13 +260,15 @@ lpt_float_planes_pay (const LptWindow *v,
 }
 
 gboolean
-lpt_float_planes_fill (const LptWindow *v,
-                       gsize            outs,
-                       gsize            channels)
+lpt_float_planes_fill (const LptProgram *program,
+                       const LptWindow  *v,
+                       gsize             outs,
+                       gsize             channels)
 {
   const gint64 wide = (v->kernel[2] - 1) * v->dilation[2] + MAX (v->pad[2], v->pad_end[2]);
 
-  return channels > 0 && channels <= MOST_READ_PLANES && outs >= LEAST_READ_OUTS && outs <= MOST_READ_OUTS &&
+  return channels > 0 && channels <= MOST_READ_PLANES && outs >= LEAST_READ_OUTS &&
+         outs <= program->kernels.fwindow->lanes &&
          lpt_window_size (v->kernel) > 1 && v->stride[2] > 0 && v->dilation[2] > 0 && v->out[2] >= LEAST_COLUMNS &&
          lpt_window_size (v->kernel) * (gint64) (channels * outs) <= MOST_READ_WEIGHTS &&
          wide * v->kernel[0] * v->kernel[1] <= (gint64) (MOST_COPIES / sizeof (float) / channels);

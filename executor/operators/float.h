@@ -115,7 +115,7 @@ void lpt_float_lanes_run  (const LptFloatLanes *l, const LptFwindowKernel *kerne
 /* Does a convolution of @channels to @outs take its channels as planes? */
 gboolean lpt_float_planes_pay     (const LptWindow *window, gsize outs, gsize channels);
 /* And does it read a few planes for many? */
-gboolean lpt_float_planes_fill    (const LptWindow *window, gsize outs, gsize channels);
+gboolean lpt_float_planes_fill    (const LptProgram *program, const LptWindow *window, gsize outs, gsize channels);
 /* Either, which lpt_prepare_float_conv() has looked at, of constant weights; @channels: the second, of one group. */
 gboolean lpt_prepare_float_planes (LptProgram *program, LptProgramOp *op, const LptWindow *window, gsize groups,
                                    gboolean channels);

@@ -77,9 +77,10 @@ typedef struct {
   void      (*mean)   (const LptFwindowTile *tile, double divisor);
   void      (*planes) (const LptFwindowPlanes *line, const LptFgemmEnd *end);
   void      (*channels) (const LptFwindowChannels *line, const LptFgemmEnd *end);
+  size_t      lanes;        /* channels that a line is gone through for at a time */
 } LptFwindowKernel;
 
-#define LPT_FWINDOW_KERNEL(needs, isa)                                                                       \
+#define LPT_FWINDOW_KERNEL(needs, isa, lanes)                                                                 \
   void lpt_fwindow_dwconv__##isa (const LptFwindowLine *line, const LptFgemmEnd *end);                       \
   void lpt_fwindow_max__##isa (const LptFwindowTile *tile);                                                  \
   void lpt_fwindow_mean__##isa (const LptFwindowTile *tile, double divisor);                                 \

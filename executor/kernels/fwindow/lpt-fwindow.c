@@ -5,9 +5,10 @@
 #include "executor/kernels/fwindow/fwindow.h"
 
 static const LptFwindowKernel kernels[] = {
-#define LPT_FWINDOW_KERNEL(set, isa)                                                                         \
+#define LPT_FWINDOW_KERNEL(set, isa, lanes)                                                                   \
   { "fwindow__" #isa, LPT_CPU_##set, lpt_fwindow_dwconv__##isa, lpt_fwindow_max__##isa,                       \
-    lpt_fwindow_mean__##isa, lpt_fwindow_planes__##isa, lpt_fwindow_channels__##isa },
+    lpt_fwindow_mean__##isa, lpt_fwindow_planes__##isa, lpt_fwindow_channels__##isa, \
+    lanes },
 #include "executor/kernels/fwindow/fwindow.def"
 #undef LPT_FWINDOW_KERNEL
 };
