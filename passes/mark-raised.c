@@ -9,7 +9,8 @@
  * neighbouring scales into one number of single precision, come near these integers and no nearer.
  *
  * An operator is one node, or a product with the constant that is added to it; a clamp (Relu, Relu6) may follow.
- * Reshapes of constant codes are taken into the constants.
+ * Reshapes of constant codes are taken into the constants, and Transposes of numbers of codes into MatMul, whose
+ * attributes ONNX does not have.
  *
  * Exact, but for an interval's scale, which is rounded to single precision. Refused, and the graph left to the other
  * passes, when
@@ -22,6 +23,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-pass.h>
 #include <lpt/lpt-requant.h>
@@ -75,6 +77,34 @@ fold_reshape (LptGraph *graph,
   fresh->out[0].dtype = node->out[0].dtype;
   fresh->out[0].shape = node->out[0].shape;
   lpt_value_replace (&node->out[0], &fresh->out[0], NULL);
+}
+
+/* MatMul (Transpose (Dequantize (q)), ...) => MatMul (Dequantize (q), ...), where the last two axes change places. */
+static void
+take_transposes (LptNode *node)
+{
+  LptMatMulAttrs *attrs = node->op == LPT_OP_MATMUL ? LPT_ATTRS (node, LptMatMulAttrs) : NULL;
+  guint k;
+
+  for (k = 0; attrs != NULL && k < 2; k++)
+    {
+      LptNode *source = lpt_node_src (node, k);
+      const gint rank = node->in[k].value->shape.rank;
+      LptTensor *order = source->op == LPT_OP_TRANSPOSE ? lpt_node_const_in (source, 1) : NULL;
+      gboolean swaps = order != NULL && rank >= 2 && is_dequantized (source->in[0].value) &&
+                       lpt_tensor_count (order) == rank;
+      gint d;
+
+      for (d = 0; swaps && d < rank; d++)
+        swaps = lpt_tensor_get_i64 (order, d) == (d < rank - 2 ? d : d == rank - 1 ? rank - 2 : rank - 1);
+      if (!swaps)
+        continue;
+      lpt_node_set_input (node, k, source->in[0].value);
+      if (k == 0)
+        attrs->transpose_a = !attrs->transpose_a;
+      else
+        attrs->transpose_b = !attrs->transpose_b;
+    }
 }
 
 /* Numbers of codes, constants, or no numbers at all (shapes, axes). */
@@ -247,7 +277,10 @@ mark_graph (const LptConfig *config,
   if (!lpt_pairs_spell (graph, &config->default_precisions) || (order = lpt_graph_order (graph, NULL)) == NULL)
     return FALSE;
   for (i = 0; i < order->len; i++)
-    fold_reshape (graph, g_ptr_array_index (order, i));
+    {
+      fold_reshape (graph, g_ptr_array_index (order, i));
+      take_transposes (g_ptr_array_index (order, i));
+    }
 
   return mark_operators (config, order);
 }

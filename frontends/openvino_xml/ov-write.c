@@ -380,7 +380,8 @@ static gboolean
 is_sayable (const LptNode *node, guint version, guint *n_in, GError **error)
 {
   if (node->op == LPT_OP_CUSTOM || version == 0)
-    return fail (error, node, "%s is no operation of opset%u", node->info->name, node->opset);
+    return fail (error, node, "%s is no operation of OpenVINO%s", node->info->name,
+                 (node->info->flags & LPT_OP_F_QUANTIZES) == 0 ? "" : "; --until prepare makes FakeQuantize of it");
   if (node->requant != NULL)
     return fail (error, node, "a requantization mode");
   if (!ov_is_text (node->name))

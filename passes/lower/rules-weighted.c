@@ -204,9 +204,9 @@ round_bias (Bias *bias)
   bias->rest = g_new (double, bias->n);
   for (c = 0; c < bias->n; c++)
     {
-      const double whole = bias->real[c] / bias->step[c], b = round (whole);
+      const double whole = bias->real[c] / bias->step[c], b = CLAMP (round (whole), -G_MAXINT32, G_MAXINT32);
 
-      if (!(fabs (b) < 2147483648.0))
+      if (!(fabs (whole - b) <= fmax (0.5, ldexp (fabs (b), -22))))
         return FALSE;
       bias->steps[c] = b;
       bias->rest[c] = whole - b;
@@ -226,7 +226,7 @@ has_steps (const Bias *bias)
   return FALSE;
 }
 
-/* The steps as int32, one for each of @channels; NULL: all are 0. */
+/* The steps as int32, one for each of @channels. */
 static LptValue *
 bias_const (LptLower   *lw,
             LptNode    *node,
@@ -241,8 +241,6 @@ bias_const (LptLower   *lw,
   LptValue *value;
   gint64 c;
 
-  if (!has_steps (bias))
-    return NULL;
   for (c = 0; c < channels; c++)
     rounded[c] = bias->steps[n == 1 ? 0 : c];
   value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
@@ -250,6 +248,16 @@ bias_const (LptLower   *lw,
   lpt_value_set_quant (value, quant);
 
   return value;
+}
+
+/* Is a bias there, be it 0? TensorFlow Lite rounds products with and without one differently. */
+static gboolean
+has_bias (const LptForm *form,
+          const Bias    *bias)
+{
+  const LptGraph *graph = form->op->node->graph;
+
+  return has_steps (bias) || (form->added != NULL && (graph->requant != NULL || graph->op_requant != NULL));
 }
 
 /* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may
@@ -320,7 +328,8 @@ emit_weighted (LptLower      *lw,
   rest = bias.rest;
   if (!fits || (channels < 0 && has_steps (&bias)))
     return NULL;
-  in[view.bias] = bias_const (lw, node, channels, &bias);
+  if (channels >= 0 && has_bias (form, &bias))
+    in[view.bias] = bias_const (lw, node, channels, &bias);
   if (view.transposed && node->n_in > 2)
     {
       in[2] = node->in[2].value;
