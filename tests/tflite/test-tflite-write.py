@@ -273,6 +273,7 @@ EXPANSIONS = """
 %i = Const {3,1} : i64[2]; %a = Const {2} : i64[]; %u = Const {VALUES48} : f32[2,3,2,4]; %y = ScatterUpdate(%x, %i, %u, %a) : f32[2,3,4,4]
 %i = Const {0,1,1,2} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]
 %i = Const {0,1,0,1} : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) {reduction=sum} : f32[2,3,4,4]
+%ab = Clamp(%x) {min=0, max=0}; %sm = ReduceSum(%ab, %ax) {keep_dims=false} : f32[4]; %q = Convert(%sm) {destination_type=i64} : i64[4]; %sh = Const {2,2} : i64[2]; %z = Reshape(%q, %sh) {special_zero=false} : i64[2,2]; %c = Const {-2,-1,1,2} : i64[2,2]; %i = Add(%c, %z) : i64[2,2]; %u = Const {VALUES32} : f32[2,4,4]; %y = ScatterNDUpdate@15(%x, %i, %u) : f32[2,3,4,4]
 %m = ReduceMean(%x, %ax) {keep_dims=false} : f32[4]; %w = Const {VALUES12} : f32[4,3]; %y = MatMul(%m, %w) : f32[3]
 %k = Const {VALUES96} : f32[2,3,4,4]; %v = Const {VALUES48} : f32[2,3,4,2]; %y = ScaledDotProductAttention(%x, %k, %v) {causal=true} : f32[2,3,4,2]
 %s = Const {1,2,3,4,4} : i64[5]; %r = Reshape(%x, %s) {special_zero=false} : f32[1,2,3,4,4]; %y = MaxPool@1(%r) {kernel=[2,2,3], strides=[1,2,1], pads_begin=[1,0,1], pads_end=[0,0,1]} : f32[1,2,3,2,4]

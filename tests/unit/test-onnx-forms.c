@@ -53,6 +53,16 @@ static const OnnxCase cases[] = {
     "1,2,1,2", "1,2,3,4", "1,2,9,16" },
   { "prelu-channels", MODEL ("6", C2, X12, NODE ("PRelu", "'x','c'", "'y'", "")),
     "1,2,1,2", "-1,2,-3,4", "-10,2,-60,4" },
+  /* shapes that are allowed and rare, attributes that other tools write beside ONNX's */
+  { "batch-norm-of-a-vector",
+    MODEL ("13", INIT ("s", FLOAT, "1", "floatData", "4") "," INIT ("o", FLOAT, "1", "floatData", "1"), X4,
+           NODE ("BatchNormalization", "'x','s','o','o','s'", "'y'", REAL ("epsilon", "0"))),
+    "4", "1,2,3,4", "1,3,5,7" },
+  { "features-of-more-axes",
+    MODEL ("13", "", X12, QUANT ("ai.onnx.ml", "FeatureVectorizer", "'x'", INTS ("inputdimensions", "4"))),
+    "1,2,1,2", "1,2,3,4", "1,2,3,4" },
+  { "numbers-of-bits", MODEL ("13", "", X4, NODE ("Relu", "'x'", "'y'", INT ("out_bits", "8"))), "4", "-1,2,-3,4",
+    "0,2,0,4" },
   /* attributes in place of inputs, other defaults */
   { "relu-1", MODEL ("1", "", X4, NODE ("Relu", "'x'", "'y'", COPIES)), "4", "-1,2,-3,4", "0,2,0,4" },
   { "min-6", MODEL ("6", "", X4, NODE ("Min", "'x','x'", "'y'", "")), "4", "-1,2,-3,4", "-1,2,-3,4" },

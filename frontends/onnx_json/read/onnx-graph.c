@@ -82,6 +82,19 @@ take_outputs (LptOnnxNode  *on,
   return TRUE;
 }
 
+/* Quantlab and DORY write beside ONNX's attributes how many bits numbers take, and how a sum was rounded to them. */
+static gboolean
+is_annotation (const Onnx__NodeProto      *node,
+               const Onnx__AttributeProto *attribute)
+{
+  static const char *const patterns[] = { "*_bits", "in1_*", "in2_*", "out_*" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (patterns) && *lpt_onnx_domain (node->domain) == '\0'; i++)
+    if (g_pattern_match_simple (patterns[i], lpt_onnx_text (attribute->name)))
+      return TRUE;
+  return FALSE;
+}
+
 /* What the mapping did not ask for may mean something. */
 static gboolean
 find_unread (LptOnnxNode  *on,
@@ -94,7 +107,8 @@ find_unread (LptOnnxNode  *on,
         return TRUE;
       }
   for (gsize i = 0; i < MIN (on->proto->n_attribute, 64); i++)
-    if ((on->attrs_read & (G_GUINT64_CONSTANT (1) << i)) == 0)
+    if ((on->attrs_read & (G_GUINT64_CONSTANT (1) << i)) == 0 &&
+        !is_annotation (on->proto, on->proto->attribute[i]))
       {
         g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported attribute \"%s\"",
                      lpt_onnx_text (on->proto->attribute[i]->name));

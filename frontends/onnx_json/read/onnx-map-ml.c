@@ -110,17 +110,19 @@ lpt_onnx_map_ml_imputer (LptOnnxNode *on)
 
 /* --- columns ------------------------------------------------------------------------------ */
 
-/* @x [N,F] with @n features */
+/* @x [N,F...] with @n features */
 static LptValue *
 fit (LptOnnxNode *on,
      LptValue    *x,
      gint64       n)
 {
-  const gint64 begin[] = { 0, 0 }, end[] = { 0, n };
+  const gint64 begin[] = { 0, 0 }, end[] = { 0, n }, rows[] = { 0, -1 };
   LptNode *node;
 
   if (x->shape.rank == 1)
     x = lpt_onnx_unsqueeze (on, x, 0);
+  if (x->shape.rank > 2)
+    x = lpt_onnx_reshape_keep (on, x, 2, rows);
   if (x->shape.rank != 2)
     lpt_onnx_unsupported (on, "input of rank %d", x->shape.rank);
   if (x->shape.rank == 2 && x->shape.dims[1] == n)

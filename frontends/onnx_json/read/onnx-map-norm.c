@@ -122,7 +122,11 @@ lpt_onnx_map_batch_norm (LptOnnxNode *on)
     }
   if (lpt_onnx_int (on, "training_mode", 0) == 0)
     {
-      lpt_onnx_set (on, 0, batch_norm (on, x, mean, variance, epsilon));
+      /* Elements of one channel. */
+      if (rank == 1)
+        x = lpt_onnx_unsqueeze (on, x, 1);
+      x = batch_norm (on, x, mean, variance, epsilon);
+      lpt_onnx_set (on, 0, rank == 1 ? lpt_onnx_reshape (on, x, 1, (gint64[]) { -1 }) : x);
       return;
     }
   for (gint i = 2; i < rank; i++)

@@ -46,6 +46,28 @@ wrapped (LptTflExpand *x, LptValue *indices, gint64 length)
   return lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, moved, indices);
 }
 
+/* Rows of indices along the first axes of @data, likewise. */
+static LptValue *
+wrapped_rows (LptTflExpand *x, LptValue *rows, const LptShape *data)
+{
+  LptTensor *known = rows->producer->data, *lengths;
+  gboolean negative = known == NULL;
+  const gint64 n = rows->shape.rank > 0 ? rows->shape.dims[rows->shape.rank - 1] : 0;
+  const LptShape shape = { 1, { n } };
+  double values[LPT_MAX_RANK];
+  for (gint64 i = 0; known != NULL && i < lpt_tensor_count (known); i++)
+    negative = negative || lpt_tensor_get_i64 (known, i) < 0;
+  if (!negative || n < 1 || n > data->rank)
+    return rows;
+  for (gint64 k = 0; k < n; k++)
+    values[k] = (double) data->dims[k];
+  lengths = lpt_tensor_from_f64 (rows->dtype, &shape, values, &x->error);
+  if (lengths == NULL)
+    return rows;
+  LptValue *below = EMIT2 (LESS, rows, lpt_tfl_x_like (x, rows, 0));
+  return lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT2 (ADD, rows, lpt_tfl_x_tensor (x, lengths)), rows);
+}
+
 /* Places in flat data of shape @data of elements of @indices along @axis. */
 static LptValue *
 element_places (LptTflExpand *x, LptValue *indices, const LptShape *data, gint axis)
@@ -205,10 +227,20 @@ lpt_tfl_expand_scatter_nd (LptTflExpand *x)
   gint reduction = LPT_ATTRS (x->node, LptScatterAttrs)->reduction;
   LptValue *data = lpt_tfl_x_in (x, 0), *places = lpt_tfl_x_raw (x, 1), *updates = updates_in (x);
   LptShape shape = lpt_tfl_x_shape (x, data), some = lpt_tfl_x_shape (x, updates);
-  if (x->declined || (lpt_tfl_w_is_zero (data) && reduction == LPT_REDUCTION_SUM && data == lpt_tfl_x_raw (x, 0))
-      || (reduction != LPT_REDUCTION_NONE && reduction != LPT_REDUCTION_SUM)
+  if (x->declined || (reduction != LPT_REDUCTION_NONE && reduction != LPT_REDUCTION_SUM)
       || (reduction == LPT_REDUCTION_NONE && repeats (places)))
     return;
+  gboolean zeros = lpt_tfl_w_is_zero (data) && reduction == LPT_REDUCTION_SUM && data == lpt_tfl_x_raw (x, 0);
+  /* The operator itself, as a file of TensorFlow Lite is read: it has no indices from the end. */
+  if (zeros && data->producer->op == LPT_OP_BROADCAST)
+    return;
+  places = wrapped_rows (x, places, &shape);
+  if (zeros)
+    {
+      if (places != lpt_tfl_x_raw (x, 1))
+        lpt_tfl_x_set (x, 0, scatter (x, data, places, updates, reduction));
+      return;
+    }
   LptDType own = data->dtype == LPT_DTYPE_BOOL ? LPT_DTYPE_I32 : data->dtype;
   LptValue *none = filled (x, own, 0, &shape);
   LptValue *sums = scatter (x, none, places, lpt_tfl_x_convert (x, updates, own), LPT_REDUCTION_SUM);
