@@ -39,7 +39,7 @@
 /* Planes that are read where they lie; channels that lanes are worth, and not more than go through a line together;
  * weights that stay in the first cache. */
 #define MOST_READ_PLANES 4
-#define LEAST_READ_OUTS 12
+#define LEAST_READ_OUTS 9
 #define MOST_READ_WEIGHTS 8192
 /* A pixel beside the image costs a vector of them: with fewer columns for each tap lines had better be copied whole,
  * where copies stay in the second cache. */
