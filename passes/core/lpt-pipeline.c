@@ -17,6 +17,7 @@
 #include "ir/lpt-check.h"
 #include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-grid.h"
+#include "passes/support/lpt-whole.h"
 
 #define LPT_PASS(name) extern const LptPass lpt_pass_##name;
 #include "passes/core/lpt-passes.def"
@@ -279,13 +280,13 @@ run_stages (const Run *run,
   return TRUE;
 }
 
-/* Does the rounding @node stand for a FakeQuantize (round-to-fake-quantize)? */
+/* Does @node stand for a FakeQuantize (round-to-fake-quantize, name-whole-numbers)? */
 static gboolean
 is_spelled_quantizer (LptNode *node)
 {
   g_auto (LptGrid) grid;
 
-  return lpt_grid_find (node, &grid);
+  return lpt_grid_find (node, &grid) || lpt_names_codes (node);
 }
 
 gboolean
