@@ -477,6 +477,9 @@ open_lengths (LptGraph         *body,
     }
 }
 
+/* Branches that this thread infers for unknown lengths, one in the other: those inside of one are not tried again. */
+static _Thread_local guint n_open;
+
 /* Branch @b of an If. *fits FALSE: not with these lengths. It may be that it is not taken with them (a model for two
  * rates has a branch for each), and so it is left as it is for unknown ones; a run that takes it ends in the error. */
 static gboolean
@@ -489,14 +492,21 @@ infer_branch (LptNode  *node,
   LptBodyMap *map = lpt_node_body_map (node, b);
   gint64 iterations = LPT_DYNAMIC;
   g_autoptr (GError) misfit = NULL;
+  gboolean known = FALSE;
 
   if (!feed_body (node, body, map, &iterations, error))
     return FALSE;
   *fits = lpt_graph_infer (body, &misfit);
   if (*fits)
     return TRUE;
-  open_lengths (body, map);
-  if (lpt_graph_infer (body, NULL))
+  if (n_open == 0)
+    {
+      open_lengths (body, map);
+      n_open++;
+      known = lpt_graph_infer (body, NULL);
+      n_open--;
+    }
+  if (known)
     return TRUE;
   g_propagate_prefixed_error (error, g_steal_pointer (&misfit), "%s body: ", b == 0 ? "then" : "else");
   return FALSE;

@@ -91,6 +91,9 @@ read_branch (LptOnnxBody            *body,
 
   if (try_branch (body, on, proto, FALSE))
     return;
+  for (const LptOnnxScope *scope = on->scope; scope != NULL; scope = scope->outer)
+    if (scope->open_lengths)
+      return;      /* it has been read for unknown ones */
   misfit = g_steal_pointer (&body->inner.error);
   lpt_onnx_body_clear (body);
   if (!try_branch (body, on, proto, TRUE))
