@@ -284,9 +284,7 @@ lpt_onnx_encoded (LptOnnxImport  *import,
                   LptValue       *value,
                   GError        **error)
 {
-  LptOnnxEncoding *encoding = import->encodings != NULL && scope->prefix == NULL
-                                  ? g_hash_table_lookup (import->encodings->named, name)
-                                  : NULL;
+  LptOnnxEncoding *encoding = scope->prefix == NULL ? g_hash_table_lookup (import->encodings->named, name) : NULL;
   Onnx__NodeProto proto = ONNX__NODE_PROTO__INIT;
   g_autofree char *own = g_strconcat (name, "/encoding", NULL);
   LptOnnxNode on = { .import = import, .scope = scope, .proto = &proto, .name = own, .opset = 25 };

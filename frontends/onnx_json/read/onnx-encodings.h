@@ -40,7 +40,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (LptOnnxEncodings, lpt_onnx_encodings_free)
 
 /* Which axis the output channels of each tensor are on, by the nodes that read it. */
 void              lpt_onnx_encodings_find_axes (LptOnnxEncodings *encodings, const Onnx__GraphProto *graph);
-/* What stands for tensor @name, which is @value; NULL + error. */
+/* What stands for tensor @name, which is @value (LptOnnxStandIn); NULL + error. */
 LptValue         *lpt_onnx_encoded        (LptOnnxImport *import, LptOnnxScope *scope, const char *name,
                                            LptValue *value, GError **error);
 /* Says in the graph's remark which names are none of its tensors'. */

@@ -71,7 +71,7 @@ take_outputs (LptOnnxNode  *on,
           lpt_onnx_scope_define_unset (on->scope, name, i, on->proto);
           continue;
         }
-      value = lpt_onnx_encoded (on->import, on->scope, name, on->out[i], error);
+      value = lpt_onnx_scope_stand_in (on->import, on->scope, name, on->out[i], error);
       if (value == NULL || !lpt_onnx_scope_define (on->scope, name, value, error))
         return FALSE;
       if (on->scope->prefix == NULL)
@@ -369,7 +369,7 @@ add_parameter (LptOnnxImport              *import,
 
   lpt_value_add_name (lpt_node_out (node), name);
   if (lpt_onnx_read_type (info->type, &attrs->element_type, &attrs->shape, error) && lpt_node_infer (node, error))
-    value = lpt_onnx_encoded (import, scope, name, lpt_node_out (node), error);
+    value = lpt_onnx_scope_stand_in (import, scope, name, lpt_node_out (node), error);
   if (value != NULL && lpt_onnx_scope_define (scope, name, value, error))
     return TRUE;
   g_prefix_error (error, "input \"%s\": ", name);
@@ -506,7 +506,8 @@ import_file (LptOnnxFile       *file,
 {
   g_autoptr (GHashTable) sequences = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) lpt_tensor_unref,
                                                                  (GDestroyNotify) g_ptr_array_unref);
-  LptOnnxImport import = { .file = file, .sequences = sequences, .encodings = encodings };
+  LptOnnxImport import = { .file = file, .sequences = sequences, .encodings = encodings,
+                           .stand_in = encodings != NULL ? lpt_onnx_encoded : NULL };
   LptGraph *graph;
 
   if (encodings != NULL && file->model->graph != NULL)

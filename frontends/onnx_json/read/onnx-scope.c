@@ -5,8 +5,6 @@
 
 #include "frontends/onnx_json/read/onnx-scope.h"
 
-#include "frontends/onnx_json/read/onnx-encodings.h"
-
 #include <string.h>
 
 const char *
@@ -155,6 +153,16 @@ check_twice (LptOnnxImport            *import,
   return FALSE;
 }
 
+LptValue *
+lpt_onnx_scope_stand_in (LptOnnxImport  *import,
+                         LptOnnxScope   *scope,
+                         const char     *name,
+                         LptValue       *value,
+                         GError        **error)
+{
+  return import->stand_in != NULL ? import->stand_in (import, scope, name, value, error) : value;
+}
+
 /* Made at once: nothing tells what of them is read. */
 static gboolean
 take_sparse (LptOnnxImport                  *import,
@@ -179,7 +187,7 @@ take_sparse (LptOnnxImport                  *import,
     }
   value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
   lpt_value_add_name (value, name);
-  value = lpt_onnx_encoded (import, scope, name, value, error);
+  value = lpt_onnx_scope_stand_in (import, scope, name, value, error);
   return value != NULL && lpt_onnx_scope_define (scope, name, value, error);
 }
 
@@ -224,7 +232,7 @@ take_initializer (LptOnnxImport            *import,
     return NULL;
   value = lpt_node_out (lpt_graph_add_const (scope->graph, name, tensor));
   lpt_value_add_name (value, name);
-  return lpt_onnx_encoded (import, scope, name, value, error);
+  return lpt_onnx_scope_stand_in (import, scope, name, value, error);
 }
 
 /* Moves and dequantizations behind each other that are done again in a body. */

@@ -37,13 +37,18 @@ struct _LptOnnxScope
   const char   *prefix;        /* of node names inside functions; NULL = none */
 };
 
+/* What stands for tensor @name, which is @value, for all that read it; NULL + error. */
+typedef LptValue *(*LptOnnxStandIn) (LptOnnxImport *import, LptOnnxScope *scope, const char *name, LptValue *value,
+                                     GError **error);
+
 struct _LptOnnxImport
 {
   LptOnnxFile *file;
   guint        depth;          /* of functions in functions and subgraphs in subgraphs */
   GHashTable  *sequences;      /* LptTensor * -> GPtrArray of LptValue *: onnx-map-sequence.c */
   struct _LptOnnxNchwc *nchwc; /* NULL until something asks: onnx-nchwc.c */
-  struct _LptOnnxEncodings *encodings; /* what a file beside the model says of its tensors; NULL = none */
+  LptOnnxStandIn stand_in;     /* by what a file beside the model says of its tensors, which is: */
+  struct _LptOnnxEncodings *encodings;   /* both NULL: there is none */
   guint        nodes;          /* ONNX nodes mapped so far, each copy of a function and each attempt at a body counted */
 };
 
@@ -76,6 +81,10 @@ gboolean      lpt_onnx_scope_initializers (LptOnnxImport *import, LptOnnxScope *
 /* The value of a name; NULL + error. A sequence is for lpt_onnx_takes_sequence() alone: _tensor() refuses it. */
 LptValue     *lpt_onnx_scope_find   (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
 LptValue     *lpt_onnx_scope_find_tensor (LptOnnxImport *import, LptOnnxScope *scope, const char *name, GError **error);
+
+/* import->stand_in, or @value. */
+LptValue     *lpt_onnx_scope_stand_in (LptOnnxImport *import, LptOnnxScope *scope, const char *name, LptValue *value,
+                                       GError **error);
 
 /* Is @name an input of a function that its call does not give? */
 gboolean      lpt_onnx_scope_is_absent (const LptOnnxScope *scope, const char *name);
