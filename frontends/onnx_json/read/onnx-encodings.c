@@ -246,7 +246,7 @@ dequantized_codes (LptOnnxNode           *on,
   node.n_out = 1;
   lpt_onnx_map_dequantize_linear (&node);
   on->error = node.error;
-  return out[0];
+  return out[0] != NULL ? lpt_onnx_convert (on, out[0], value->dtype) : value;
 }
 
 static LptValue *
