@@ -47,7 +47,7 @@ lpt_onnx_w_static (LptOnnxWriter *w,
   *shape = lpt_node_in (node, i)->shape;
   if (lpt_shape_is_static (shape))
     return TRUE;
-  lpt_onnx_w_fail (w, "a dynamic shape");
+  lpt_onnx_w_fail (w, "a dynamic shape; --shape gives the inputs one");
   return FALSE;
 }
 

@@ -339,7 +339,7 @@ lpt_onnx_write_shuffle_channels (LptOnnxWriter *w,
   if (!lpt_shape_is_static (shape) || shape->rank >= LPT_MAX_RANK ||
       !lpt_axis_normalize (attrs->axis, shape->rank, &axis))
     {
-      lpt_onnx_w_fail (w, "a dynamic shape");
+      lpt_onnx_w_fail (w, "a dynamic shape; --shape gives the inputs one");
       return;
     }
   for (gint i = 0; i <= shape->rank; i++)
