@@ -99,6 +99,16 @@ digest_file (Digest *d, const char *path)
   return ok;
 }
 
+/* @files (nullable) in their order. */
+static gboolean
+digest_files (Digest *d, char **files)
+{
+  for (guint i = 0; files != NULL && files[i] != NULL; i++)
+    if (!digest_file (d, files[i]))
+      return FALSE;
+  return TRUE;
+}
+
 /* --- key ------------------------------------------------------------------- */
 
 static gboolean
@@ -132,7 +142,6 @@ static gboolean
 find_key (CmdCache *cache, const char *level, const char *model, const char *options)
 {
   g_autofree char *weights = lpt_path_weights_beside (model);
-  char **given = cmd_limits_weights ();
   g_autoptr (Digest) d = digest_new ();
   digest_add (d, level, strlen (level));
   digest_add (d, options, strlen (options));
@@ -143,14 +152,11 @@ find_key (CmdCache *cache, const char *level, const char *model, const char *opt
     return FALSE;
   if (weights != NULL && g_file_test (weights, G_FILE_TEST_EXISTS) && !digest_file (d, weights))
     return FALSE;
-  for (guint i = 0; given != NULL && given[i] != NULL; i++)
-    if (!digest_file (d, given[i]))
-      return FALSE;
-  given = cmd_limits_encodings ();
-  digest_add (d, "encodings", given != NULL ? 9 : 0);
-  for (guint i = 0; given != NULL && given[i] != NULL; i++)
-    if (!digest_file (d, given[i]))
-      return FALSE;
+  if (!digest_files (d, cmd_limits_weights ()))
+    return FALSE;
+  digest_add (d, "encodings", cmd_limits_encodings () != NULL ? 9 : 0);
+  if (!digest_files (d, cmd_limits_encodings ()))
+    return FALSE;
   digest_end (d, cache->key);
   return TRUE;
 }

@@ -12,15 +12,21 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+/* The next of @files (nullable), of which models have taken @n. */
+static const char *
+next_file (char **files, guint n)
+{
+  return files != NULL && n < g_strv_length (files) ? files[n] : NULL;
+}
+
 LptGraph *
 cmd_load (const char *path, GError **error)
 {
   static guint n_weights, n_encodings;     /* files of --weights and --encodings that models have taken */
-  char **weights = cmd_limits_weights (), **encodings = cmd_limits_encodings ();
   const LptLoadOptions options = {
-    .weights = weights != NULL && n_weights < g_strv_length (weights) ? weights[n_weights] : NULL,
+    .weights = next_file (cmd_limits_weights (), n_weights),
     .signature = cmd_limits_signature (),
-    .encodings = encodings != NULL && n_encodings < g_strv_length (encodings) ? encodings[n_encodings] : NULL,
+    .encodings = next_file (cmd_limits_encodings (), n_encodings),
   };
   LptGraph *graph = lpt_graph_load (path, &options, error);
   n_weights += graph != NULL && options.weights != NULL;

@@ -86,19 +86,9 @@ is_integer_result (const LptValue *x)
 static gboolean
 is_lost (LptTensor *steps)
 {
-  gboolean any = FALSE;
-  gint64 i;
+  g_autofree double *x = lpt_tensor_to_f64 (steps, NULL);
 
-  for (i = 0; i < lpt_tensor_count (steps); i++)
-    {
-      const double x = lpt_tensor_get_f64 (steps, i);
-
-      if (x != 0 && !lpt_is_lost_beside_codes (x, LPT_DTYPE_U8))
-        return FALSE;
-      any |= x != 0;
-    }
-
-  return any;
+  return x != NULL && lpt_are_lost_beside_codes (x, lpt_tensor_count (steps), LPT_DTYPE_U8);
 }
 
 static gboolean

@@ -11,6 +11,7 @@
 #include "ir/lpt-check.h"
 #include "ir/storage/lpt-map-file.h"
 #include "ir/lpt-memory.h"
+#include "ir/text/lpt-line.h"
 
 #include <lpt/lpt-body.h>
 #include <lpt/lpt-json.h>
@@ -431,10 +432,8 @@ parse_text (const char *text, gsize length, const char *source, GError **error)
   cJSON *root = cJSON_ParseWithLengthOpts (text, length, &end, FALSE);
   if (root == NULL)
     {
-      guint line = 1;
-      for (const char *p = text; end != NULL && p < end && p < text + length; p++)
-        line += *p == '\n';
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not well-formed JSON", source, line);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not well-formed JSON", source,
+                   lpt_line_of (text, length, end));
       return NULL;
     }
   const char *format = lpt_json_text (root, "format");

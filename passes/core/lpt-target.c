@@ -24,6 +24,7 @@
 
 #include <lpt/lpt-pass.h>
 
+#include "ir/text/lpt-line.h"
 #include "passes/core/lpt-target.h"
 
 static const struct
@@ -236,12 +237,8 @@ config_parse (const char  *name,
 
   if (!cJSON_IsObject (root))
     {
-      guint line = 1;
-      const char *p;
-
-      for (p = text; end != NULL && p < end; p++)
-        line += *p == '\n';
-      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not a JSON object", name, line);
+      g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not a JSON object", name,
+                   lpt_line_of (text, length, end));
       cJSON_Delete (root);
       return NULL;
     }

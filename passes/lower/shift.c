@@ -98,21 +98,17 @@ lpt_loses_shift (const LptNode *node,
                  guint          n,
                  const double  *shift)
 {
-  gboolean any = FALSE;
+  g_autofree double *steps = g_new (double, n + 1);
   guint c, i;
 
   if (form->q == NULL || lpt_dtype_bits (form->q->dtype) > 16 ||
       (node->flags & (LPT_NODE_DEQUANTIZATION | LPT_NODE_LPT_MADE | LPT_NODE_BIAS)) != 0)
     return FALSE;
   for (c = 0; c < n; c++)
-    {
-      const double steps = shift[c] / lpt_form_a (form, form->n == n ? c : 0);
-
-      if (steps != 0 && !lpt_is_lost_beside_codes (steps, form->q->dtype))
-        return FALSE;
-      any |= steps != 0;
-    }
-  for (i = 0; any && i < lpt_value_n_uses (&node->out[0]); i++)
+    steps[c] = shift[c] / lpt_form_a (form, form->n == n ? c : 0);
+  if (!lpt_are_lost_beside_codes (steps, n, form->q->dtype))
+    return FALSE;
+  for (i = 0; i < lpt_value_n_uses (&node->out[0]); i++)
     if ((lpt_value_use (&node->out[0], i)->node->info->flags & LPT_OP_F_QUANTIZES) == 0)
       return TRUE;
 

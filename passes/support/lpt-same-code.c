@@ -28,6 +28,23 @@ lpt_is_lost_beside_codes (double   x,
 }
 
 gboolean
+lpt_are_lost_beside_codes (const double *x,
+                           gint64        n,
+                           LptDType      dtype)
+{
+  gboolean any = FALSE;
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      if (x[i] != 0 && !lpt_is_lost_beside_codes (x[i], dtype))
+        return FALSE;
+      any |= x[i] != 0;
+    }
+
+  return any;
+}
+
+gboolean
 lpt_is_rest_of_sum (double x,
                     double sum)
 {

@@ -11,6 +11,7 @@
  */
 
 #include "onnx-message.h"
+#include "ir/text/lpt-line.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -434,17 +435,6 @@ read_message (Reader             *reader,
   return TRUE;
 }
 
-static guint
-line_of (const char *text,
-         const char *at)
-{
-  guint line = 1;
-
-  for (; text < at; text++)
-    line += *text == '\n';
-  return line;
-}
-
 Onnx__ModelProto *
 lpt_onnx_model_from_json (const char  *text,
                           gsize        size,
@@ -458,7 +448,7 @@ lpt_onnx_model_from_json (const char  *text,
   if (root == NULL)
     {
       lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "not JSON (or nested deeper than %d), line %u",
-                           CJSON_NESTING_LIMIT, end != NULL ? line_of (text, MIN (end, text + size)) : 1);
+                           CJSON_NESTING_LIMIT, lpt_line_of (text, size, end));
       return NULL;
     }
   while (end < text + size && (g_ascii_isspace (*end) || *end == '\0'))
@@ -466,7 +456,7 @@ lpt_onnx_model_from_json (const char  *text,
   if (end < text + size)
     {
       lpt_onnx_path_error (NULL, error, LPT_ERROR_INVALID, "text after the end of the JSON object, line %u",
-                           line_of (text, end));
+                           lpt_line_of (text, size, end));
       cJSON_Delete (root);
       return NULL;
     }

@@ -17,6 +17,8 @@
 
 #include "frontends/onnx_json/read/onnx-encodings.h"
 
+#include "ir/text/lpt-line.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -315,7 +317,6 @@ read_json (const char  *path,
   g_autofree char *text = NULL;
   const char *end = NULL;
   gsize length;
-  guint line = 1;
   cJSON *root;
 
   if (!g_file_get_contents (path, &text, &length, NULL))
@@ -326,9 +327,8 @@ read_json (const char  *path,
   root = cJSON_ParseWithLengthOpts (text, length, &end, FALSE);
   if (cJSON_IsObject (root))
     return root;
-  for (const char *p = text; root == NULL && end != NULL && p < MIN (end, text + length); p++)
-    line += *p == '\n';
-  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not a JSON object", path, line);
+  g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:%u: not a JSON object", path,
+               lpt_line_of (text, length, root == NULL ? end : NULL));
   cJSON_Delete (root);
   return NULL;
 }

@@ -31,41 +31,47 @@ flat (LptTflExpand *x, LptValue *v)
   return lpt_tfl_x_reshape (x, v, 1, (gint64[]) { -1 });
 }
 
-/* Indices that count from the end, from the start. */
-static LptValue *
-wrapped (LptTflExpand *x, LptValue *indices, gint64 length)
+/* May some of them count from the end? */
+static gboolean
+may_be_negative (const LptValue *indices)
 {
   LptTensor *data = indices->producer->data;
   gboolean negative = data == NULL;
   for (gint64 i = 0; data != NULL && i < lpt_tensor_count (data); i++)
     negative = negative || lpt_tensor_get_i64 (data, i) < 0;
-  if (!negative)
-    return indices;
+  return negative;
+}
+
+/* @lengths added to those below 0. */
+static LptValue *
+add_to_negative (LptTflExpand *x, LptValue *indices, LptValue *lengths)
+{
   LptValue *below = EMIT2 (LESS, indices, lpt_tfl_x_like (x, indices, 0));
-  LptValue *moved = EMIT2 (ADD, indices, lpt_tfl_x_like (x, indices, (double) length));
-  return lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, moved, indices);
+  return lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT2 (ADD, indices, lengths), indices);
+}
+
+/* Indices that count from the end, from the start. */
+static LptValue *
+wrapped (LptTflExpand *x, LptValue *indices, gint64 length)
+{
+  return may_be_negative (indices) ? add_to_negative (x, indices, lpt_tfl_x_like (x, indices, (double) length))
+                                   : indices;
 }
 
 /* Rows of indices along the first axes of @data, likewise. */
 static LptValue *
 wrapped_rows (LptTflExpand *x, LptValue *rows, const LptShape *data)
 {
-  LptTensor *known = rows->producer->data, *lengths;
-  gboolean negative = known == NULL;
+  LptTensor *lengths;
   const gint64 n = rows->shape.rank > 0 ? rows->shape.dims[rows->shape.rank - 1] : 0;
   const LptShape shape = { 1, { n } };
   double values[LPT_MAX_RANK];
-  for (gint64 i = 0; known != NULL && i < lpt_tensor_count (known); i++)
-    negative = negative || lpt_tensor_get_i64 (known, i) < 0;
-  if (!negative || n < 1 || n > data->rank)
+  if (!may_be_negative (rows) || n < 1 || n > data->rank)
     return rows;
   for (gint64 k = 0; k < n; k++)
     values[k] = (double) data->dims[k];
   lengths = lpt_tensor_from_f64 (rows->dtype, &shape, values, &x->error);
-  if (lengths == NULL)
-    return rows;
-  LptValue *below = EMIT2 (LESS, rows, lpt_tfl_x_like (x, rows, 0));
-  return lpt_tfl_x_emit (x, LPT_OP_SELECT, 3, below, EMIT2 (ADD, rows, lpt_tfl_x_tensor (x, lengths)), rows);
+  return lengths != NULL ? add_to_negative (x, rows, lpt_tfl_x_tensor (x, lengths)) : rows;
 }
 
 /* Places in flat data of shape @data of elements of @indices along @axis. */
