@@ -228,6 +228,22 @@ lpt_tfl_scope_data (LptTflScope *scope, gint64 index, GError **error)
 
 /* --- values ------------------------------------------------------------------ */
 
+static LptTflTableId
+details_of (LptTflScope *scope, const LptTflTensor *t)
+{
+  const LptTflFlat *flat = &scope->import->file->flat;
+  return lpt_tfl_union (flat, lpt_tfl_table (flat, t->table, TFL_Tensor_quantization),
+                        TFL_QuantizationParameters_details);
+}
+
+/* Can @tensor hold scales or zero points of blocks? One that is in blocks itself cannot: a file could have it end in itself. */
+static gboolean
+is_plain (LptTflScope *scope, gint64 tensor)
+{
+  return tensor >= 0 && tensor < scope->n_tensors
+         && details_of (scope, &scope->tensors[tensor]) != TFLT_BlockwiseQuantization;
+}
+
 /* (codes - zero points) * scales, block by block along the last axis. */
 static LptValue *
 spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, LptNode *codes, GError **error)
@@ -238,8 +254,8 @@ spell_blocks (LptTflScope *scope, const LptTflTensor *t, LptTflTable blocks, Lpt
   gint64 block = lpt_tfl_int (flat, blocks, TFL_BlockwiseQuantization_block_size), rank = t->shape.rank;
   g_autofree char *name = g_strdup (codes->name);      /* the constant gives its own to the codes apart */
   LptTflOp op = { .scope = scope, .flat = flat, .name = name };
-  if (rank < 1 || rank >= LPT_MAX_RANK || block < 1 || t->shape.dims[rank - 1] % block != 0 || scales < 0
-      || scales >= scope->n_tensors || zeros < -1 || zeros >= scope->n_tensors)
+  if (rank < 1 || rank >= LPT_MAX_RANK || block < 1 || t->shape.dims[rank - 1] % block != 0
+      || !is_plain (scope, scales) || (zeros > 0 && !is_plain (scope, zeros)) || zeros < -1)
     {
       g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
                    "blocks of %" G_GINT64_FORMAT " with scales in tensor %" G_GINT64_FORMAT, block, scales);
@@ -278,7 +294,7 @@ constant (LptTflScope *scope, LptTflTensor *t, GError **error)
 {
   const LptTflFlat *flat = &scope->import->file->flat;
   LptTflTable q = lpt_tfl_table (flat, t->table, TFL_Tensor_quantization);
-  LptTflTableId details = lpt_tfl_union (flat, q, TFL_QuantizationParameters_details);
+  LptTflTableId details = details_of (scope, t);
   LptNode *node = lpt_graph_add_const (scope->graph, *t->name != '\0' ? t->name : "constant", t->data);
   if (details == TFLT_MultiAxisQuantization)
     {
