@@ -4,7 +4,7 @@
  * against the source on the reference executor. With M the greatest number behind the first scale, an element may move
  * by
  *
- *     after clean-up                  3e-5 M and 1e-6 of a step for float32; 3e-4 behind a normalization, which divides
+ *     after clean-up                  3e-5 M and 2e-5 of a step (255 * 2^-24) for float32; 3e-4 behind a normalization, which divides
  *                                     by what is small
  *                                     (1e-2: where a constant is added in front that may be larger than all else)
  *     with arithmetic of f16 constants 5e-3 M: folded, they are rounded to f16 (0.05: in a body, where M is not seen)
@@ -12,8 +12,9 @@
  *                                     zero point that is fractional or what is added in front of a product. Weights
  *                                     carry a step as far as they are large and many, a sum as far as it is long, a
  *                                     product as far as the other factor is large
- *     means rounded to codes          half a step h. Behind an MVN that divides by D: (2 + M) h / (D - h), since data
- *                                     and their mean move by h each, the deviation by h
+ *     means rounded to codes          half a step h; twice that behind an MVN that does not divide, since data and their
+ *                                     mean move by h each, and (2 + M) h / (D - h) behind one that divides by D, since
+ *                                     the deviation moves by h as well
  *     lowered                         1e-3 of such a step: a zero point that is that near to a whole number is one
  *     as an f16 output, lowered       5e-4 M more
  *
@@ -418,11 +419,13 @@ examine_for (LptGraph *graph, guint seed, const char *target, LptStage until, GP
   if (content->divides > 1 || (content->divides > 0 && (coarse || noise || config->normalization_keeps_eps)))
     limit = INFINITY;
   const guint means = rounded_means (copy);
-  const double unit = coarse ? 2 : (lowered ? 1e-3 : 1e-6) + 0.5 * means;
+  const double unit = coarse ? 2 : (lowered ? 1e-3 : 2e-5) + 0.5 * means;
   double steps = unit * content->step * fmax (content->gain, 1);
   if (means > 0 && content->divides > 0)
     steps = content->bodies || content->lengths || content->divisor <= steps
             ? INFINITY : (2 + greatest) * steps / (content->divisor - steps);
+  else if (means > 0 && content->normalizes > 0)
+    steps *= 1 << MIN (content->normalizes, 8);
   failure = differs (before, after, limit * greatest + steps * (content->products ? fmax (greatest, 1) : 1),
                      5e-4 * greatest, what);
   /* What is 0 by chance of these numbers, and noise in float32, becomes any number: not of others, too. */
