@@ -15,6 +15,7 @@
 
 #define TASK_WORK (1 << 17)
 #define MANY_TASKS 16
+#define LARGE_IMAGE (1 << 19)
 
 typedef enum { WINDOW_DWCONV, WINDOW_MAX, WINDOW_MEAN } Form;
 
@@ -137,6 +138,13 @@ pool_line (const Window    *p,
     pool_pixels (p, data, image, z, y, x, 1);
 }
 
+/* An image that does not stay in the second cache from one line of the output to the next. */
+static gboolean
+is_large (const Window *p)
+{
+  return (gsize) lpt_window_size (p->window.in) * p->channels * sizeof (float) >= LARGE_IMAGE;
+}
+
 static void
 conv_line (const Window    *p,
            const LptOpData *data,
@@ -167,7 +175,8 @@ conv_line (const Window    *p,
     }
   t = (LptFwindowLine) { (gsize) v->out[2], p->channels, rows, (gsize) v->kernel[2], lines, (gsize) v->in[2],
                          p->channels, -v->pad[2], (gsize) v->stride[2], v->dilation[2], weights, p->channels,
-                         (float *) (gpointer) data->out + pixel * p->channels, apart };
+                         (float *) (gpointer) data->out + pixel * p->channels, apart,
+                         is_large (p) ? (gsize) v->stride[1] : 0 };
   end.ldr = apart;
   if (p->lanes.w != NULL)
     lpt_float_lanes_run (&p->lanes, p->kernel, &t, &end, weights + rows);

@@ -132,25 +132,29 @@ lines_free (float *x[3], float *w[3])
     }
 }
 
-/* A line whose windows begin before it and end behind it, or lie outside. */
+/* A line whose windows begin before it and end behind it, or lie outside; @padded: by no more than half a window, as
+ * those of most layers do. */
 static bool
-check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t taps, unsigned forms)
+check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t taps, unsigned forms, bool padded)
 {
   static const ptrdiff_t dilations[] = { 1, 1, 2, -1, 3 };
-  const size_t stride = forms % 3 + 1, rows = forms % 4, width = (size_t) random_range (1, (int) (n * stride + 8)),
+  const int half = (int) taps / 2, before = random_range (0, half);
+  const size_t stride = forms % 3 + 1, rows = forms % 4,
+               width = padded ? (n - 1) * stride + taps - (size_t) before - (size_t) random_range (0, half)
+                       : (size_t) random_range (1, (int) (n * stride + 8)),
                step = channels + forms % 2, ldw = channels + forms % 3, ldy = channels + 2,
                size = (width - 1) * step + channels, size_w = (taps - 1) * ldw + channels;
-  const ptrdiff_t dilation = dilations[forms % 5];
+  const ptrdiff_t dilation = padded ? 1 : dilations[forms % 5];
   float *x[3], *w[3], *bias = (float *) exact_bytes (channels * sizeof (float));
   float *residual = (float *) exact_bytes (n * channels * sizeof (float));
   Buffer y = buffer_new (n * ldy * sizeof (float));
   LptFwindowLine t = { n, channels, rows, taps, (const float *const *) x, width, step, 0, stride, dilation,
-                       (const float *const *) w, ldw, (float *) y.data, ldy };
-  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, 2.5f,
+                       (const float *const *) w, ldw, (float *) y.data, ldy, forms % 7 };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, forms & 64 ? -2.5f : 2.5f,
                       forms & 8 ? residual : NULL };
   bool ok = true;
 
-  t.first = random_range (-8, 4) + (dilation < 0 ? (ptrdiff_t) taps : 0);
+  t.first = padded ? -before : random_range (-8, 4) + (dilation < 0 ? (ptrdiff_t) taps : 0);
   fill (bias, channels, false);
   fill (residual, n * channels, false);
   lines_new (x, w, size, size_w, forms);
@@ -248,8 +252,15 @@ check_kernel (const LptFwindowKernel *kernel)
   for (size_t n = 1; n <= 37 && ok; n++)
     for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)
       for (size_t taps = 1; taps <= MAX_TAPS && ok; taps++, forms++)
-        ok = check_conv (kernel, n, channels, taps, forms);
+        ok = check_conv (kernel, n, channels, taps, forms, false);
   test_report (ok, "%s dwconv", kernel->name);
+  ok = true;
+  for (size_t n = 1; n <= 37 && ok; n++)
+    for (size_t channels = 1; channels <= 50 && ok; channels += channels < 18 ? 1 : 5)
+      for (size_t taps = 3; taps <= 7 && ok; taps += 2)
+        for (size_t more = 0; more < 3 && ok; more++, forms++)
+          ok = check_conv (kernel, n, channels, taps, forms, true);
+  test_report (ok, "%s padded dwconv", kernel->name);
   for (Form form = MAX; form <= MEAN; form++)
     {
       ok = true;

@@ -12,7 +12,7 @@
  *                                     zero point that is fractional or what is added in front of a product. Weights
  *                                     carry a step as far as they are large and many, a sum as far as it is long, a
  *                                     product as far as the other factor is large
- *     means rounded to codes          half a step h; twice that behind an MVN that does not divide, since data and their
+ *     means rounded to codes          half a step h, times the factors behind it; twice that behind an MVN that does not divide, since data and their
  *                                     mean move by h each, and (2 + M) h / (D - h) behind one that divides by D, since
  *                                     the deviation moves by h as well
  *     lowered                         1e-3 of such a step: a zero point that is that near to a whole number is one
@@ -191,6 +191,15 @@ step_of (LptNode *node)
   return step;
 }
 
+/* Of codes, which its factor is the step of. */
+static gboolean
+is_dequantization (LptNode *multiply)
+{
+  const LptNode *source = lpt_node_src (multiply, 0);
+  return source->op == LPT_OP_CONVERT
+         || (source->op == LPT_OP_SUBTRACT && lpt_node_src (source, 0)->op == LPT_OP_CONVERT);
+}
+
 /* The greatest weight, as often as there are some for an output. */
 static double
 gain_of (LptNode *node)
@@ -253,6 +262,8 @@ look (LptGraph *graph, Content *content)
         default:
           break;
         }
+      if (node->op == LPT_OP_MULTIPLY && !is_dequantization (node))
+        content->gain = fmax (content->gain, 1) * fmax (step_of (node), 1);
       if (node->op == LPT_OP_REDUCE_SUM)
         content->gain = fmax (content->gain, 1) * summed (node);
       content->means |= node->op == LPT_OP_AVG_POOL || node->op == LPT_OP_REDUCE_MEAN || node->op == LPT_OP_REDUCE_SUM;

@@ -11,6 +11,9 @@
 #include "executor/kernels/fwindow/fwindow.h"
 #include "executor/kernels/fwindow/channels.h"
 #include "executor/kernels/fwindow/planes.h"
+#if defined (__AVX512F__)
+#include "executor/kernels/fwindow/lines.h"
+#endif
 
 /* Pixels whose sums are in registers. */
 #define PIXELS 8
@@ -179,6 +182,8 @@ dwconv_line (const LptFwindowLine *t, const LptFgemmEnd *end, size_t stride, ptr
 void
 LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
 {
+  if (run_line (t, end))
+    return;
   if (t->stride == 1 && t->dilation == 1)
     dwconv_line (t, end, 1, 1);
   else if (t->stride == 2 && t->dilation == 1)

@@ -38,6 +38,8 @@ typedef struct {
   size_t              ldw;                        /* from tap to tap */
   float              *y;
   size_t              ldy;
+  size_t              fresh;                      /* lines behind these that the next call reads anew, to be fetched
+                                                   * ahead; 0: the data lies in a cache */
 } LptFwindowLine;
 
 /* Channels of the result that a line of planes is added up for. */

@@ -4,12 +4,16 @@
  * p s + i; those of a CSR level are indices[segments[p] .. segments[p + 1]), their position is their place in that
  * list. The last position is that of the value. A level is an axis, or the inner part of one that is cut in blocks.
  *
+ * A line of a matrix is stored as a segment at least, so that a dense tensor is larger by as much as a line is long. One
+ * of more than 2^16 elements for each number that is stored is refused: a few bytes would fill the memory with zeros.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 #include "frontends/tflite/read/tflite-import.h"
 
 #define MAX_LEVELS (2 * LPT_MAX_RANK)
+#define MAX_FACTOR (1 << 16)
 
 typedef struct
 {
@@ -144,13 +148,24 @@ scatter (const Sparse *s, guint depth, gint64 position, gint64 at)
              at + level->stride * (level->is_sparse ? lpt_tfl_item_int (&level->indices, (guint) i) : i));
 }
 
+static gboolean
+may_be_as_large (const Sparse *s, const LptShape *shape, GError **error)
+{
+  gint64 count = 0, stored = s->n_values + 1;
+  for (guint i = 0; i < s->n; i++)
+    stored += (gint64) s->level[i].segments.n + s->level[i].indices.n;
+  return (lpt_shape_count (shape, &count) && count / MAX_FACTOR <= stored)
+         || bad (error, "the tensor is more than 65536 times as large");
+}
+
 LptTensor *
 lpt_tfl_densify (const LptTflFlat *flat, LptTflTable sparsity, LptTensor *values, const LptShape *shape, GError **error)
 {
   Sparse s = { .item = lpt_dtype_bits (lpt_tensor_dtype (values)) / 8,
                .from = lpt_tensor_data (values),
                .n_values = lpt_tensor_count (values) };
-  if (!read_levels (flat, sparsity, shape, &s, error) || !read_indices (flat, sparsity, &s, error))
+  if (!read_levels (flat, sparsity, shape, &s, error) || !read_indices (flat, sparsity, &s, error)
+      || !may_be_as_large (&s, shape, error))
     return NULL;
   LptTensor *dense = lpt_tensor_new (lpt_tensor_dtype (values), shape, error);
   if (dense == NULL)
