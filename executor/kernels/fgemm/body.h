@@ -17,6 +17,14 @@
 #define PANELS 1
 #endif
 #define PARTS (LPT_FGEMM_PANEL / WIDTH)
+/* Fewer rows of more panels load less for each product; a block's weights are read more often, so that is where there
+ * are many rows, and a band of them all columns, and where those weights stay in the second cache. */
+#if defined (__AVX512F__)
+#define ROWS_OF_FOUR   6
+#define ROWS_OF_THREE  8
+#define BAND           24
+#define MOST_STEPS     2048
+#endif
 /* A row or two meet more panels, so that enough chains run side by side. */
 #if defined (__AVX512F__)
 #define PANELS_OF_ONE 8
@@ -88,7 +96,10 @@ end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t 
     EACH (r, q)
       acc[r * parts + q] = acc[r * parts + q] +
                            load (end->residual + (row + r) * end->ldr + column + q * WIDTH, WIDTH, 0.0f);
-  if (end->clamps)
+  if (end->clamps && !(end->lo > end->hi))
+    EACH (r, q)
+      acc[r * parts + q] = greater (splat (end->lo), lesser (splat (end->hi), acc[r * parts + q]));
+  else if (end->clamps)
     EACH (r, q)
       acc[r * parts + q] = clamp_lanes (acc[r * parts + q], end->lo, end->hi);
   EACH (r, q)
@@ -191,6 +202,7 @@ rows_of (const LptFgemmTile *t, size_t parts, bool half, size_t row, size_t colu
 #if ROWS > 1
     CASE (6) CASE (5) CASE (4) CASE (3) CASE (2)
 #endif
+#undef CASE
     default: block (t, 1, parts, half, row, column);
     }
   return rows;
@@ -235,6 +247,61 @@ wide_blocks (const LptFgemmTile *t)
   return column;
 }
 
+#if defined (BAND)
+/* How many panels the next block takes of those from `column` on: four or three, or 0 where one or two are left. */
+INLINE size_t
+wide_panels (const LptFgemmTile *t, size_t column)
+{
+  const size_t left = column < t->n ? t->n - column : 0;
+  const size_t panels = left / LPT_FGEMM_PANEL + (left % LPT_FGEMM_PANEL > LPT_FGEMM_PANEL / 2);
+
+  return panels < 3 ? 0 : panels == 3 || panels == 5 || panels == 6 ? 3 : 4;
+}
+
+/* One block of at most `limit` rows; returns how many. */
+INLINE size_t
+wide_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, size_t column)
+{
+  const size_t most = panels == 4 ? ROWS_OF_FOUR : ROWS_OF_THREE;
+  const size_t rows = limit > most ? limit == most + 1 ? (limit + 1) / 2 : most : limit;
+
+  switch (panels * 16 + rows)
+    {
+#define CASE(panels, rows) case panels * 16 + rows: block (t, rows, panels * PARTS, false, row, column); break;
+    CASE (4, 6) CASE (4, 5) CASE (4, 4) CASE (4, 3) CASE (4, 2) CASE (4, 1)
+    CASE (3, 8) CASE (3, 7) CASE (3, 6) CASE (3, 5) CASE (3, 4) CASE (3, 3) CASE (3, 2)
+#undef CASE
+    default: block (t, 1, 3 * PARTS, false, row, column);
+    }
+  return rows;
+}
+#endif
+
+/* Blocks of four and three panels from column `first` on; returns the column behind them. */
+INLINE size_t
+wide_columns (const LptFgemmTile *t, size_t first)
+{
+#if defined (BAND)
+  const size_t band = t->by_rows ? BAND : t->m;
+  size_t column = first;
+
+  if (t->m < BAND || t->channels * t->taps > MOST_STEPS)
+    return first;
+  for (size_t from = 0; from < t->m; from += band)
+    {
+      const size_t end = t->m - from < band ? t->m : from + band;
+      size_t panels;
+
+      for (column = first; (panels = wide_panels (t, column)) > 0; column += panels * LPT_FGEMM_PANEL)
+        for (size_t row = from; row < end; )
+          row += wide_block (t, panels, row, end - row, column);
+    }
+  return column < t->n ? column : t->n;
+#else
+  return first;
+#endif
+}
+
 void
 LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
 {
@@ -245,7 +312,7 @@ LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
       group_blocks (t);
       return;
     }
-  first = wide_blocks (t);
+  first = wide_columns (t, wide_blocks (t));
   if (t->by_rows)
     for (size_t row = 0; row < t->m && first < t->n; row += rows)
       for (size_t column = first; column < t->n; column += PANELS * LPT_FGEMM_PANEL)
