@@ -150,8 +150,8 @@ check_conv (const LptFwindowKernel *kernel, size_t n, size_t channels, size_t ta
   Buffer y = buffer_new (n * ldy * sizeof (float));
   LptFwindowLine t = { n, channels, rows, taps, (const float *const *) x, width, step, 0, stride, dilation,
                        (const float *const *) w, ldw, (float *) y.data, ldy, forms % 7 };
-  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f, forms & 64 ? -2.5f : 2.5f,
-                      forms & 8 ? residual : NULL };
+  LptFgemmEnd end = { forms & 1 ? bias : NULL, forms & 2 ? residual : NULL, channels, forms & 4, -1.0f,
+                      forms & 64 ? -2.5f : 2.5f, forms & 8 ? residual : NULL };
   bool ok = true;
 
   t.first = padded ? -before : random_range (-8, 4) + (dilation < 0 ? (ptrdiff_t) taps : 0);

@@ -104,7 +104,8 @@ line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t
         acc[p] = splat (0.0f);
       for (size_t row = 0; row < rows; row++)
         {
-          const float *x = t->x[row] + c, *w = t->w[row] + c, *inner = x + (first + (ptrdiff_t) reach) * (ptrdiff_t) step;
+          const float *x = t->x[row] + c, *w = t->w[row] + c;
+          const float *inner = x + (first + (ptrdiff_t) reach) * (ptrdiff_t) step;
           V weight[2 * LINE_REACH + 1];
 
           LPT_TILE_UNROLL
