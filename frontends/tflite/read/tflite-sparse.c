@@ -4,8 +4,8 @@
  * p s + i; those of a CSR level are indices[segments[p] .. segments[p + 1]), their position is their place in that
  * list. The last position is that of the value. A level is an axis, or the inner part of one that is cut in blocks.
  *
- * A line of a matrix is stored as a segment at least, so that a dense tensor is larger by as much as a line is long. One
- * of more than 2^16 elements for each number that is stored is refused: a few bytes would fill the memory with zeros.
+ * A line of a matrix is stored as a segment at least, so that a dense tensor is larger by as much as a line is long.
+ * One of more than 2^16 elements for each number that is stored is refused: a few bytes would fill the memory.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -236,7 +236,7 @@ details_of (LptTflScope *scope, const LptTflTensor *t)
                         TFL_QuantizationParameters_details);
 }
 
-/* Can @tensor hold scales or zero points of blocks? One that is in blocks itself cannot: a file could have it end in itself. */
+/* Can @tensor hold scales or zero points of blocks? One that is in blocks itself cannot: it could end in itself. */
 static gboolean
 is_plain (LptTflScope *scope, gint64 tensor)
 {
