@@ -206,6 +206,20 @@ lpt_quantize_details_clear (LptQuantizeDetails *details)
   g_clear_pointer (&details->out_high, g_free);
 }
 
+/* What counts as 0: a millionth, of the greatest end where all are small. A channel that is dead beside others is none
+ * in a layer of such numbers. */
+static float
+zero_of (const LptQuantizeDetails *details)
+{
+  float most = 0;
+  guint i;
+
+  for (i = 0; i < details->n_out; i++)
+    most = fmaxf (most, fmaxf (fabsf (details->out_low[i]), fabsf (details->out_high[i])));
+
+  return most > 0 && most < 1 ? most * ZERO_THRESHOLD : ZERO_THRESHOLD;
+}
+
 LptPrecisionDetails
 lpt_quantize_precision (const LptQuantizeDetails *details)
 {
@@ -214,15 +228,16 @@ lpt_quantize_precision (const LptQuantizeDetails *details)
   float full = -(float) details->levels / ((float) details->levels - 2.0f);
   float expected = levels_are_full (details->levels) ? full : -1.0f;
   LptTypeList types = lpt_levels_types (details->levels);
+  const float nothing = zero_of (details);
   guint i;
 
   for (i = 0; i < details->n_out; i++)
     {
       float low = details->out_low[i], high = details->out_high[i];
-      gboolean low_not_zero = fabsf (low) >= ZERO_THRESHOLD;
+      gboolean low_not_zero = fabsf (low) >= nothing;
 
       negative |= low < 0;
-      if (!low_not_zero && fabsf (high) < ZERO_THRESHOLD)
+      if (!low_not_zero && fabsf (high) < nothing)
         continue;                      /* a dead channel */
       seen = TRUE;
       if (signbit (low) != signbit (high) && low_not_zero)
