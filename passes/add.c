@@ -20,6 +20,8 @@
  *   - x are the accumulators of an integer operation that the file has: its own order of roundings stays;
  *   - all of b is so little beside a that the codes would lose it (a divisor's epsilon), and it is no bias
  *     (not under targets that follow OpenVINO, which does not ask);
+ *   - z1' would be so many steps that float32 does not hold them and a part of a step beside it: a mask of -1e9 behind
+ *     a zero point would leave nothing of what it lets pass (not under targets that follow OpenVINO);
  *   - a scale is zero or denormal: it would be divided by;
  *   - a chain starts from a real type (unless updatePrecisions is off);
  *   - a new constant would be infinite.
@@ -34,6 +36,11 @@
 #include "passes/support/lpt-layer.h"
 #include "passes/support/lpt-restricted.h"
 #include "passes/support/lpt-same-code.h"
+
+#include <math.h>
+
+/* Of the steps of a float32 number: 2^24 / 100. */
+#define MOST_STEPS (1 << 17)
 
 /* Behind a weighted operation an added constant is a bias, which runtimes want to see as such. */
 static gboolean
@@ -172,6 +179,20 @@ add_constant (LptRewriter *rw,
   return TRUE;
 }
 
+/* Is a shift of so many @steps rounded by more than a hundredth of one? */
+static gboolean
+drowns (LptTensor *steps)
+{
+  g_autofree double *x = lpt_tensor_to_f64 (steps, NULL);
+  gint64 i, n = x != NULL ? lpt_tensor_count (steps) : 0;
+
+  for (i = 0; i < n; i++)
+    if (fabs (x[i]) > MOST_STEPS)
+      return TRUE;
+
+  return FALSE;
+}
+
 static gboolean
 add_branches (LptRewriter      *rw,
               LptNode          *add,
@@ -210,6 +231,9 @@ add_branches (LptRewriter      *rw,
     return lpt_rewriter_decline (rw, add, "the scales of its inputs have shapes that do not fit");
   if (!lpt_tensor_is_finite (zp) || !lpt_tensor_is_finite (scale))
     return lpt_rewriter_decline (rw, add, "a constant would become infinite");
+  if (lpt_config_is_strict (config) && drowns (moved))
+    return lpt_rewriter_decline (rw, add, "the zero point of input %u would drown the codes of input %u", 1 - full,
+                                 full);
   if (lpt_tensor_is_zero (zp))
     g_clear_pointer (&zp, lpt_tensor_unref);
 
