@@ -120,15 +120,18 @@ lpt_sum64_make (LptSum64     *sum,
 {
   const double bias_limit = 0x1p60;
   double largest = 0.0;
-  gint e;
+  gint e, of_constant;
 
   *sum = (LptSum64) { .shift = 1 };
   for (guint i = 0; i < n; i++)
     largest = MAX (largest, fabs (real[i]));
 
-  /* The larger multiplier fills 31 bits, unless the shift ends. */
+  /* The larger multiplier fills 31 bits, unless the shift ends, or codes of 32 bits beside it would not fit. */
   frexp (largest, &e);
+  frexp (constant, &of_constant);
   sum->shift = CLAMP (31 - e, 1, 62);
+  if (constant != 0 && of_constant <= 32)
+    sum->shift = MIN (sum->shift, 60 - of_constant);
   if (round (ldexp (largest, sum->shift)) >= 0x1p31 && sum->shift > 1)
     sum->shift--;
 
