@@ -1,4 +1,4 @@
-/* name-codes.c - bare 4- and 8-bit integers of constants that are only moved and then called codes: so from the start
+/* name-codes.c - bare 4- and 8-bit integers that are only moved and then called codes: so from the start
  *
  *     Reinterpret (Gather (table, i))  =  Gather (Reinterpret (table), i)
  *     Convert (Gather (table, i))      =  Convert (Gather (Reinterpret (table), i)), codes that stand for themselves
@@ -7,7 +7,8 @@
  * integers mean would be copied four bytes an element, and then converted. So where all that becomes of a constant are
  * movements and, in the end, Reinterprets to one scale each, the constant and what lies between have the quantization
  * of the first of these, and where real numbers are made of it steps of 1. What the codes are called in between is of
- * no matter: a Reinterpret takes the integers. The graph is the program's own.
+ * no matter: a Reinterpret takes the integers. So it is with what is moved from codes and bare until then, and with
+ * the outputs of the graph, which are integers either way. The graph is the program's own.
  *
  * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose,
  * Gather, GatherElements, Broadcast, Slice. They add nothing to the data, as Pad, SpaceToBatch and windows do.
@@ -28,6 +29,7 @@ typedef struct
   guint     n;
   LptQuant *quant;           /* NULL: none is known */
   gboolean  numbers;         /* somebody makes real numbers of the integers */
+  gboolean  plain;           /* they come from codes that stand for themselves */
 } Found;
 
 static gboolean
@@ -54,6 +56,46 @@ only_moves (LptNode *node)
           ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_SPATIAL) == 0));
 }
 
+/* Its outputs are elements of input 0, or of constants beside them, which mean the same where codes stand for
+ * themselves. */
+static gboolean
+only_chooses (LptNode *node)
+{
+  guint i;
+
+  for (i = 1; i < node->n_in; i++)
+    if (lpt_node_in (node, i) != NULL && lpt_node_src (node, i)->op != LPT_OP_CONST &&
+        lpt_node_in (node, i)->dtype != LPT_DTYPE_I64 && lpt_node_in (node, i)->dtype != LPT_DTYPE_I32)
+      return FALSE;
+
+  return (node->info->flags & LPT_OP_F_PRESERVES) != 0 &&
+         (node->op != LPT_OP_INTERPOLATE ||
+          LPT_ATTRS (node, LptInterpolateAttrs)->mode == LPT_INTERPOLATE_NEAREST);
+}
+
+static gboolean follow (LptValue *value,
+                        Found    *found);
+
+/* All that becomes of the outputs of @node, bare integers like its input 0 or places; FALSE: something else. */
+static gboolean
+follow_outputs (LptNode *node,
+                Found   *found)
+{
+  const LptDType type = lpt_node_in (node, 0)->dtype;
+  guint k;
+
+  for (k = 0; k < node->n_out; k++)
+    if (lpt_value_n_uses (&node->out[k]) > 0)
+      {
+        if (node->out[k].dtype != type || !follow (&node->out[k], found))
+          return FALSE;
+      }
+    else if (is_bare (&node->out[k]) && node->out[k].dtype == type && found->n < MAX_VALUES)
+      found->values[found->n++] = &node->out[k];
+
+  return TRUE;
+}
+
 /* All that becomes of @value; FALSE: something else. */
 static gboolean
 follow (LptValue *value,
@@ -69,6 +111,14 @@ follow (LptValue *value,
       const LptUse *use = lpt_value_use (value, i);
       LptValue *out = use->node->n_out == 1 ? lpt_node_out (use->node) : NULL;
 
+      if (use->node->op == LPT_OP_RESULT && value->producer->op != LPT_OP_CONST)
+        continue;
+      if (found->plain && use->index == 0 && only_chooses (use->node))
+        {
+          if (!follow_outputs (use->node, found))
+            return FALSE;
+          continue;
+        }
       if (out == NULL || use->index != 0)
         return FALSE;
       if (use->node->op == LPT_OP_CONVERT && out->dtype == LPT_DTYPE_F32 && out->quant == NULL)
@@ -88,6 +138,25 @@ follow (LptValue *value,
     }
 
   return lpt_value_n_uses (value) > 0;
+}
+
+/* Does @node make bare integers of codes of 8 bits and one scale, and what becomes of all of them? */
+static gboolean
+moves_codes (LptNode        *node,
+             const LptQuant *unit,
+             Found          *found)
+{
+  const LptValue *x = node->n_in > 0 ? lpt_node_in (node, 0) : NULL;
+
+  if (x == NULL || x->quant == NULL || x->quant->n != 1 || !lpt_dtype_is_integer (x->dtype) ||
+      lpt_dtype_bits (x->dtype) != 8 || node->op == LPT_OP_REINTERPRET)
+    return FALSE;
+  found->plain = lpt_quant_equal (x->quant, unit);
+  if ((!only_moves (node) && !(found->plain && only_chooses (node))) || !follow_outputs (node, found))
+    return FALSE;
+  found->quant = x->quant;
+
+  return found->n > 0 && (!found->numbers || found->plain);
 }
 
 /* The constant behind @found with 8 bits, for which there are kernels. FALSE: no memory. */
@@ -146,10 +215,11 @@ lpt_program_name_codes (LptProgram *program,
       LptNode *node = g_ptr_array_index (order, i);
       Found found = { .n = 0 };
 
-      if (node->op != LPT_OP_CONST || !follow (lpt_node_out (node), &found) ||
-          (found.quant == NULL && found.n == 1))
+      if (node->op == LPT_OP_CONST
+          ? !follow (lpt_node_out (node), &found) || (found.quant == NULL && found.n == 1)
+          : !moves_codes (node, unit, &found))
         continue;
-      if (found.quant == NULL && !widen (node, &found, error))
+      if (node->op == LPT_OP_CONST && found.quant == NULL && !widen (node, &found, error))
         return FALSE;
       for (k = 0; k < found.n; k++)
         lpt_value_set_quant (found.values[k], found.numbers ? unit : found.quant);
