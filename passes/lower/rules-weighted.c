@@ -150,8 +150,7 @@ weights (LptLower     *lw,
          const double *scale)
 {
   LptValue *q = form->q;
-  gint axis;
-  gint weights_axis;
+  gint axis, weights_axis;
   gint64 count;
   g_autofree gint32 *zero = NULL;
   g_autoptr (LptQuant) quant = NULL;
@@ -220,18 +219,20 @@ round_bias (Bias *bias)
 static gboolean
 has_steps (const Bias *bias)
 {
-  for (guint c = 0; c < bias->n; c++)
-    if (bias->steps[c] != 0)
-      return TRUE;
-  return FALSE;
+  guint c;
+
+  for (c = 0; c < bias->n && bias->steps[c] == 0; c++)
+    ;
+  return c < bias->n;
 }
 
-/* The steps as int32, one for each of @channels. */
+/* The steps as int32, one for each of @channels; @one: of weights with one scale, whose sums have one step. */
 static LptValue *
 bias_const (LptLower   *lw,
             LptNode    *node,
             gint64      channels,
-            const Bias *bias)
+            const Bias *bias,
+            gboolean    one)
 {
   const guint n = bias->n;
   LptShape shape = { .rank = 1, .dims = { channels } };
@@ -244,7 +245,10 @@ bias_const (LptLower   *lw,
   for (c = 0; c < channels; c++)
     rounded[c] = bias->steps[n == 1 ? 0 : c];
   value = lpt_rewriter_const (lw->rw, name, lpt_tensor_from_f64 (LPT_DTYPE_I32, &shape, rounded, NULL));
-  quant = n == 1 && channels != 1 ? lpt_quant_new_one (bias->step[0], 0) : lpt_quant_new (0, n, bias->step, NULL);
+  for (c = 1; c < n; c++)
+    one = one && bias->step[c] == bias->step[0];
+  quant = channels != 1 && (n == 1 || one) ? lpt_quant_new_one (bias->step[0], 0)
+          : lpt_quant_new (0, n, bias->step, NULL);
   lpt_value_set_quant (value, quant);
 
   return value;
@@ -260,17 +264,23 @@ has_bias (const LptForm *form,
   return has_steps (bias) || (form->added != NULL && (graph->requant != NULL || graph->op_requant != NULL));
 }
 
-/* How many scales the second operand gets: of a product by numbers with one scale one, where a requantization mode may
- * compute otherwise with a scale for each channel; else as many as the sums have. */
+/* How many scales the second operand gets: of numbers with one scale one, where the target demands that or, of a
+ * matrix product, where a requantization mode may compute otherwise with a scale for each channel; else as many as the
+ * sums have. */
 static guint
-n_weight_scales (const LptPending *op,
+n_weight_scales (const LptLower   *lw,
+                 const LptPending *op,
                  guint             n,
                  const double     *scale)
 {
   const LptGraph *graph = op->node->graph;
+  const LptGranularityRestriction *demand = lpt_config_granularity (lpt_rewriter_config (lw->rw), op->node);
+  const gboolean demanded = demand != NULL && demand->granularity == LPT_GRANULARITY_PER_TENSOR
+                            && (demand->ports == 0 || (demand->ports & 1u << 1) != 0);
   guint c;
 
-  if (op->node->op != LPT_OP_MATMUL || op->in[1]->n > 1 || (graph->requant == NULL && graph->op_requant == NULL))
+  if (op->in[1]->n > 1
+      || (!demanded && (op->node->op != LPT_OP_MATMUL || (graph->requant == NULL && graph->op_requant == NULL))))
     return n;
   for (c = 1; c < n; c++)
     if (scale[c] != scale[0])
@@ -300,10 +310,8 @@ emit_weighted (LptLower      *lw,
   g_autofree double *rest = NULL;
   Bias bias = { n, real, step, NULL, NULL };
   gboolean exact = TRUE, fits;
-  guint n_scales;
-  guint n_in = 2;
-  gint axis;
-  gint weights_axis;
+  guint n_scales, n_in = 2;
+  gint axis, weights_axis;
   gint64 channels;
   LptNode *copy;
   guint c;
@@ -320,7 +328,7 @@ emit_weighted (LptLower      *lw,
       if (!(scale[c] > 0) || !isfinite (scale[c]))
         return NULL;
     }
-  in[1] = weights (lw, node, op->in[1], n_weight_scales (op, n, scale), scale);
+  in[1] = weights (lw, node, op->in[1], n_weight_scales (lw, op, n, scale), scale);
   if (in[1] == NULL)
     return NULL;
   fits = round_bias (&bias);
@@ -329,7 +337,7 @@ emit_weighted (LptLower      *lw,
   if (!fits || (channels < 0 && has_steps (&bias)))
     return NULL;
   if (channels >= 0 && has_bias (form, &bias))
-    in[view.bias] = bias_const (lw, node, channels, &bias);
+    in[view.bias] = bias_const (lw, node, channels, &bias, in[1]->quant->axis == LPT_QUANT_PER_TENSOR);
   if (view.transposed && node->n_in > 2)
     {
       in[2] = node->in[2].value;
