@@ -18,25 +18,43 @@
 
 /* --- random ---------------------------------------------------------------- */
 
-/* The constant interval of a FakeQuantize that reads @value. */
-static void
+/* The constant interval that @user, a FakeQuantize or Quantize, rounds to; FALSE: it is no such op, or not known. */
+static gboolean
+interval_of (LptNode *user, double *low, double *high)
+{
+  const LptValue *codes = user->op == LPT_OP_QUANTIZE ? lpt_node_out (user) : NULL;
+  LptTensor *il = user->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (user, 1) : NULL;
+  LptTensor *ih = il != NULL ? lpt_node_const_in (user, 2) : NULL;
+  if (codes != NULL && codes->quant != NULL)
+    {
+      *low = (lpt_dtype_min (codes->dtype) - codes->quant->zero_point[0]) * codes->quant->scale[0];
+      *high = (lpt_dtype_max (codes->dtype) - codes->quant->zero_point[0]) * codes->quant->scale[0];
+    }
+  else if (ih != NULL && lpt_tensor_count (il) > 0 && lpt_tensor_count (ih) > 0)
+    {
+      *low = lpt_tensor_get_f64 (il, 0);
+      *high = lpt_tensor_get_f64 (ih, 0);
+    }
+  else
+    return FALSE;
+  return *low < *high;
+}
+
+/* The interval that one of those rounds @value to who read it; FALSE: none does. */
+static gboolean
 find_interval (const LptValue *value, double *low, double *high)
 {
   for (guint i = 0; i < value->uses->len; i++)
     {
-      LptNode *user = g_array_index (value->uses, LptUse, i).node;
-      LptTensor *il = user->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (user, 1) : NULL;
-      LptTensor *ih = il != NULL ? lpt_node_const_in (user, 2) : NULL;
-      if (ih == NULL || lpt_tensor_count (il) == 0 || lpt_tensor_count (ih) == 0)
-        continue;
-      double a = lpt_tensor_get_f64 (il, 0), b = lpt_tensor_get_f64 (ih, 0);
-      if (a < b)
+      double a, b;
+      if (interval_of (g_array_index (value->uses, LptUse, i).node, &a, &b))
         {
           *low = a;
           *high = b;
-          return;
+          return TRUE;
         }
     }
+  return FALSE;
 }
 
 /* The length of the axis that @node looks up by index in input 1; G_MAXINT64: it is no such op, or not known. */
@@ -114,13 +132,14 @@ cmd_arrays_name_open (LptGraph *graph, GError **error)
 }
 
 LptTensor *
-cmd_arrays_random (LptNode *parameter, gint64 below, GRand *rand, GError **error)
+cmd_arrays_random (LptNode *parameter, LptNode *twin, gint64 below, GRand *rand, GError **error)
 {
   const LptValue *value = lpt_node_out (parameter);
   double low = -1.0, high = 1.0;
   LptDType dtype = value->dtype;
   if (lpt_dtype_is_real (dtype))
-    find_interval (value, &low, &high);
+    (void) (find_interval (value, &low, &high)
+            || (twin != NULL && find_interval (lpt_node_out (twin), &low, &high)));
   else if (lpt_dtype_is_integer (dtype))
     {
       gboolean code = lpt_dtype_bits (dtype) <= 8;
@@ -184,7 +203,7 @@ wants (const char *name, const LptShape *shape, gpointer data, GError **error)
 }
 
 static int
-load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec)
+load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec, const LptDataOptions *options)
 {
   GError *error = NULL;
   Wanted wanted = { graph, NULL };
@@ -200,7 +219,8 @@ load_archive (LptGraph *graph, GPtrArray *tensors, const char *spec)
   while (g_hash_table_iter_next (&iter, &name, &tensor))
     {
       LptNode *parameter = lpt_graph_find_parameter (graph, name);
-      int code = set_input (graph, tensors, spec, parameter, tensor);
+      g_autoptr (LptTensor) fitted = lpt_data_fit_input (parameter, tensor, options, &error);
+      int code = fitted != NULL ? set_input (graph, tensors, spec, parameter, fitted) : cmd_fail (error);
       if (code != CMD_OK)
         return code;
     }
@@ -234,7 +254,7 @@ load_one (LptGraph *graph, GPtrArray *tensors, const char *spec, const LptDataOp
         }
     }
   if (parameter == NULL && g_str_has_suffix (spec, ".npz"))
-    return load_archive (graph, tensors, spec);
+    return load_archive (graph, tensors, spec, options);
   if (parameter == NULL && (strchr (spec, '=') != NULL || graph->parameters->len != 1))
     {
       g_autofree char *known = known_inputs (graph);
@@ -257,7 +277,7 @@ unref_tensor (gpointer tensor)
 GPtrArray *
 cmd_arrays_load (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, int *code)
 {
-  return cmd_arrays_load_drawn (graph, specs, options, seed, NULL, code);
+  return cmd_arrays_load_drawn (graph, NULL, specs, options, seed, NULL, code);
 }
 
 /* Bytes of a value whose shape is known; 0: it is not. */
@@ -292,8 +312,8 @@ drawn_ones_fit (LptGraph *graph, const GPtrArray *tensors, int *code)
 }
 
 GPtrArray *
-cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *options, gint64 seed, guint *drawn,
-                       int *code)
+cmd_arrays_load_drawn (LptGraph *graph, LptGraph *other, char **specs, const LptDataOptions *options, gint64 seed,
+                       guint *drawn, int *code)
 {
   guint n_drawn = 0;
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func (unref_tensor);
@@ -319,7 +339,10 @@ cmd_arrays_load_drawn (LptGraph *graph, char **specs, const LptDataOptions *opti
         }
       n_drawn += !unread;
       tensors->pdata[i] = unread ? make_zeros (parameter, &error)
-                                 : cmd_arrays_random (parameter, CMD_DRAWN_BELOW, rand, &error);
+                                 : cmd_arrays_random (parameter,
+                                                      other != NULL ? lpt_graph_find_parameter (other, parameter->name)
+                                                                    : NULL,
+                                                      CMD_DRAWN_BELOW, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
           g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name,

@@ -162,15 +162,15 @@ inputs_for (LptGraph *a, GPtrArray *tensors, LptGraph *b)
   return g_steal_pointer (&list);
 }
 
-/* Inputs for @graph; what is drawn is said. */
+/* Inputs for @graph and, unless it is NULL, @other; what is drawn is said. */
 static GPtrArray *
-load_inputs (Judge *judge, LptGraph *graph, const CompareArgs *args, int *code)
+load_inputs (Judge *judge, LptGraph *graph, LptGraph *other, const CompareArgs *args, int *code)
 {
   guint drawn = 0;
   LptDataOptions options;
   if (!cmd_data_options (&args->images, &options, code))
     return NULL;
-  GPtrArray *tensors = cmd_arrays_load_drawn (graph, args->inputs, &options, args->seed, &drawn, code);
+  GPtrArray *tensors = cmd_arrays_load_drawn (graph, other, args->inputs, &options, args->seed, &drawn, code);
   judge->seed = drawn > 0 && args->images.data == NULL ? args->seed : CMD_NO_SEED;
   return tensors;
 }
@@ -230,7 +230,7 @@ compare_models (Judge *judge, char **paths, const CompareArgs *args)
   g_autoptr (LptGraph) b = a != NULL ? load (paths[1], args, &code) : NULL;
   if (b == NULL)
     return code;
-  g_autoptr (GPtrArray) tensors = load_inputs (judge, a, args, &code);
+  g_autoptr (GPtrArray) tensors = load_inputs (judge, a, b, args, &code);
   if (tensors == NULL)
     return code;
   g_autoptr (GPtrArray) others = inputs_for (a, tensors, b);
@@ -265,7 +265,7 @@ compare_lowered (Judge *judge, const char *path, const CompareArgs *args)
                 graph->lowered ? "is lowered already" : "no FakeQuantize or Q/DQ");
       return CMD_FAILED;
     }
-  g_autoptr (GPtrArray) tensors = load_inputs (judge, graph, args, &code);
+  g_autoptr (GPtrArray) tensors = load_inputs (judge, graph, NULL, args, &code);
   g_autoptr (LptGraph) lowered = tensors != NULL ? lpt_graph_copy (graph) : NULL;
   if (lowered == NULL || !cmd_make_runnable (lowered, path, &args->form, FALSE, &code))
     return code;
@@ -310,7 +310,7 @@ compare_modes (Judge *judge, const char *path, char **modes, const CompareArgs *
   int code = CMD_OK;
   g_auto (CmdOutputs) first = { NULL }, first_codes = { NULL };
   g_autoptr (LptGraph) graph = load (path, args, &code);
-  g_autoptr (GPtrArray) tensors = graph != NULL ? load_inputs (judge, graph, args, &code) : NULL;
+  g_autoptr (GPtrArray) tensors = graph != NULL ? load_inputs (judge, graph, NULL, args, &code) : NULL;
   if (tensors == NULL || !cmd_make_runnable (graph, path, &args->form, FALSE, &code))
     return code;
   for (guint i = 0; modes[i] != NULL; i++)

@@ -42,7 +42,7 @@ run_source (LptGraph *graph, gint64 below, GError **error)
   g_autoptr (GPtrArray) tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < graph->parameters->len; i++)
     {
-      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), below, rand, error);
+      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), NULL, below, rand, error);
       if (tensor == NULL)
         return NULL;
       g_ptr_array_add (tensors, tensor);

@@ -50,7 +50,7 @@ load (Model *model, const char *path, guint threads, gboolean real, RunnerTime *
   shapes = g_new0 (LptShape, graph->parameters->len + 1);
   for (guint i = 0; i < graph->parameters->len; i++)
     {
-      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), CMD_DRAWN_BELOW, rand,
+      LptTensor *tensor = cmd_arrays_random (g_ptr_array_index (graph->parameters, i), NULL, CMD_DRAWN_BELOW, rand,
                                              &model->error);
 
       if (tensor == NULL)

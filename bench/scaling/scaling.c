@@ -140,7 +140,7 @@ load (Model *model, const char *path, GError **error)
   for (guint i = 0; model->one != NULL && model->two != NULL && i < graph->parameters->len; i++)
     {
       LptNode *parameter = g_ptr_array_index (graph->parameters, i);
-      g_autoptr (LptTensor) tensor = cmd_arrays_random (parameter, CMD_DRAWN_BELOW, rand, error);
+      g_autoptr (LptTensor) tensor = cmd_arrays_random (parameter, NULL, CMD_DRAWN_BELOW, rand, error);
 
       if (tensor == NULL || !lpt_plan_context_set_input (model->one, i, tensor, error) ||
           !lpt_plan_context_set_input (model->two, i, tensor, error))

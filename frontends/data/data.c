@@ -360,6 +360,35 @@ files_name (LptData *data, guint i)
   return slash != NULL ? slash + 1 : piece->path;
 }
 
+/* Samples whose channels are last where the model's are first, or the other way, as @model has them. */
+static LptTensor *
+turn (LptTensor *array, const LptShape *model, GError **error)
+{
+  DataFit fit;
+  if (model->rank != 4 || !data_fit (lpt_tensor_shape (array), model, &fit) || !fit.transposed)
+    return lpt_tensor_ref (array);
+  LptShape from = fit.slice, to = fit.shape;
+  from.dims[0] *= fit.n;
+  to.dims[0] *= fit.n;
+  g_autoptr (LptTensor) rows = lpt_tensor_reshape (array, &from, error);
+  return rows != NULL ? data_transpose (rows, &to, error) : NULL;
+}
+
+LptTensor *
+lpt_data_fit_input (LptNode *parameter, LptTensor *array, const LptDataOptions *options, GError **error)
+{
+  const LptDataOptions none = { 0 };
+  const LptValue *value = lpt_node_out (parameter);
+  if (options == NULL)
+    options = &none;
+  g_autoptr (LptTensor) turned = turn (array, &value->shape, error);
+  if (turned == NULL)
+    return NULL;
+  gboolean other = value->quant != NULL && lpt_tensor_dtype (array) != value->dtype;
+  return other || options->n_mean + options->n_scale > 0 ? data_normalize (turned, value, options, error)
+                                                         : g_steal_pointer (&turned);
+}
+
 LptTensor *
 lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions *options, GError **error)
 {
@@ -377,8 +406,8 @@ lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions 
                                                : lpt_tensor_ref (array);
   if (fitted == NULL)
     return NULL;
-  LptTensor *done =
-    image || own.n_mean + own.n_scale > 0 ? data_normalize (fitted, value, &own, error) : lpt_tensor_ref (fitted);
+  LptTensor *done = image ? data_normalize (fitted, value, &own, error)
+                          : lpt_data_fit_input (parameter, fitted, &own, error);
   if (done == NULL)
     g_prefix_error (error, "%s: ", path);
   return done;

@@ -111,6 +111,10 @@ LPT_EXPORT LptTensor *lpt_array_load            (const char *path, GError **erro
    (transfer full); NULL + error. */
 LPT_EXPORT LptTensor *lpt_data_load_input (LptNode *parameter, const char *path, const LptDataOptions *options,
                                            GError **error);
+/* Of an array that is no image: its channels turned where only that fits; where the input takes codes and it has
+   another type, the codes of its numbers (transfer full); NULL + error. */
+LPT_EXPORT LptTensor *lpt_data_fit_input  (LptNode *parameter, LptTensor *array, const LptDataOptions *options,
+                                           GError **error);
 /* Is it the name of an image, a sound, or bytes with type and shape? */
 LPT_EXPORT gboolean   lpt_array_is_media        (const char *path);
 
