@@ -4,17 +4,17 @@
  * against the source on the reference executor. With M the greatest number behind the first scale, an element may move
  * by
  *
- *     after clean-up                  3e-5 M and 2e-5 of a step (255 * 2^-24) for float32; 3e-4 behind a normalization, which divides
- *                                     by what is small
+ *     after clean-up                  3e-5 M and 2e-5 of a step (255 * 2^-24) for float32; 3e-4 behind a normalization,
+ *                                     which divides by what is small
  *                                     (1e-2: where a constant is added in front that may be larger than all else)
  *     with arithmetic of f16 constants 5e-3 M: folded, they are rounded to f16 (0.05: in a body, where M is not seen)
  *     where codes are rounded again   0.05 M and two steps of the grid: lowered averages, sums, clamps and functions, a
  *                                     zero point that is fractional or what is added in front of a product. Weights
  *                                     carry a step as far as they are large and many, a sum as far as it is long, a
  *                                     product as far as the other factor is large
- *     means rounded to codes          half a step h, times the factors behind it; twice that behind an MVN that does not divide, since data and their
- *                                     mean move by h each, and (2 + M) h / (D - h) behind one that divides by D, since
- *                                     the deviation moves by h as well
+ *     means rounded to codes          half a step h, times the factors behind it; twice that behind an MVN that does
+ *                                     not divide, since data and their mean move by h each, and (2 + M) h / (D - h)
+ *                                     behind one that divides by D, since the deviation moves by h as well
  *     lowered                         1e-3 of such a step: a zero point that is that near to a whole number is one
  *     as an f16 output, lowered       5e-4 M more
  *
@@ -195,7 +195,7 @@ step_of (LptNode *node)
 static gboolean
 is_dequantization (LptNode *multiply)
 {
-  const LptNode *source = lpt_node_src (multiply, 0);
+  LptNode *source = lpt_node_src (multiply, 0);
   return source->op == LPT_OP_CONVERT
          || (source->op == LPT_OP_SUBTRACT && lpt_node_src (source, 0)->op == LPT_OP_CONVERT);
 }
