@@ -173,8 +173,10 @@ add_folder (Files *files, Column *column, const char *path, GError **error)
       g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: %s", path, cause->message);
       return FALSE;
     }
+  /* Hidden files are others' notes, such as ._x.npy, which macOS puts beside each x.npy. */
   while ((name = g_dir_read_name (dir)) != NULL)
-    if (g_str_has_suffix (name, ".npy") || g_str_has_suffix (name, ".npz") || lpt_array_is_media (name))
+    if (*name != '.'
+        && (g_str_has_suffix (name, ".npy") || g_str_has_suffix (name, ".npz") || lpt_array_is_media (name)))
       g_ptr_array_add (names, g_strdup (name));
   g_ptr_array_sort (names, compare_names);
   for (guint i = 0; i < names->len; i++)

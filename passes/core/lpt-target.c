@@ -23,6 +23,7 @@
 #include <cjson/cJSON.h>
 
 #include <lpt/lpt-pass.h>
+#include <lpt/lpt-requant.h>
 
 #include "ir/text/lpt-line.h"
 #include "passes/core/lpt-target.h"
@@ -161,6 +162,15 @@ read_bool (gboolean     *value,
   return TRUE;
 }
 
+/* A mode of whole graphs; one of a node is held against its graph. */
+static gboolean
+is_requant (const char *text)
+{
+  g_autoptr (LptGraph) empty = lpt_graph_new ("requant");
+
+  return strchr (text, '=') != NULL || lpt_graph_set_requant (empty, text, NULL);
+}
+
 static gboolean
 read_item (LptConfig    *config,
            const cJSON  *item,
@@ -213,7 +223,7 @@ read_item (LptConfig    *config,
   if (strcmp (key, "requant") == 0)
     {
       g_free (config->requant);
-      config->requant = cJSON_IsString (item) ? g_strdup (item->valuestring) : NULL;
+      config->requant = cJSON_IsString (item) && is_requant (item->valuestring) ? g_strdup (item->valuestring) : NULL;
       return config->requant != NULL || wrong (error, item, "a requant mode");
     }
 
