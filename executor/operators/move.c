@@ -286,6 +286,33 @@ join_steps (LptProgram  *program,
   return best;
 }
 
+/* @best, or the same movement of data that was turned before, where that is cheaper: of channels last, whose rows would
+ * be copied element by element. */
+static LptCopyForm *
+turned_first (LptProgram  *program,
+              const Steps *s,
+              LptCopyForm *best)
+{
+  const gsize n = (gsize) lpt_program_count (s->ops[0]->in[0]);
+  Steps turned = *s;
+  LptCopyForm *other;
+
+  if (best == NULL || s->layout != LPT_LAYOUT_WORDS_LAST || best->form.run == NULL ||
+      lpt_copy_box_cost (&best->pieces[0].box) <= n)
+    return best;
+  turned.layout = LPT_LAYOUT_TYPED;
+  other = join_steps (program, &turned);
+  if (other == NULL || other->form.last != best->form.last ||
+      lpt_copy_box_cost (&other->pieces[0].box) + n >= lpt_copy_box_cost (&best->pieces[0].box))
+    {
+      lpt_copy_form_free (other);
+      return best;
+    }
+  lpt_copy_form_free (best);
+
+  return other;
+}
+
 gboolean
 lpt_prepare_move (LptProgram   *program,
                   LptProgramOp *op)
@@ -298,7 +325,7 @@ lpt_prepare_move (LptProgram   *program,
     return FALSE;
   if (op->n_out > 1)
     return prepare_split (program, op, s.layout);
-  best = join_steps (program, &s);
+  best = turned_first (program, &s, join_steps (program, &s));
   /* Names alone: the conversion and the name do as well. */
   if (best != NULL && !s.moves && best->form.run != NULL)
     g_clear_pointer (&best, lpt_copy_form_free);
