@@ -206,8 +206,8 @@ lpt_quantize_details_clear (LptQuantizeDetails *details)
   g_clear_pointer (&details->out_high, g_free);
 }
 
-/* What counts as 0: a millionth, of the greatest end where all are small. A channel that is dead beside others is none
- * in a layer of such numbers. */
+/* What counts as 0: a millionth, or a quarter of a step of 8 bits where all ends are small. A channel that is dead
+ * beside others is none in a layer of such numbers. */
 static float
 zero_of (const LptQuantizeDetails *details)
 {
@@ -217,7 +217,7 @@ zero_of (const LptQuantizeDetails *details)
   for (i = 0; i < details->n_out; i++)
     most = fmaxf (most, fmaxf (fabsf (details->out_low[i]), fabsf (details->out_high[i])));
 
-  return most > 0 && most < 1 ? most * ZERO_THRESHOLD : ZERO_THRESHOLD;
+  return most > 0 ? fminf (ZERO_THRESHOLD, most * 1e-3f) : ZERO_THRESHOLD;
 }
 
 LptPrecisionDetails
