@@ -75,27 +75,53 @@ fused_half (H a, H b, H c)
 #define fused_half(a, b, c) (c)
 #endif
 
-/* The end of whole vectors: asked once for all what there is of it. */
+/* The first n lanes, others 0. */
+INLINE V
+load_some (const float *p, size_t n)
+{
+#if defined (__AVX512F__)
+  return (V) _mm512_maskz_loadu_ps ((__mmask16) ((1u << n) - 1), p);
+#else
+  return load (p, n, 0.0f);
+#endif
+}
+
 INLINE void
-end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t column, V *acc)
+store_some (float *p, V v, size_t n)
+{
+#if defined (__AVX512F__)
+  _mm512_mask_storeu_ps (p, (__mmask16) ((1u << n) - 1), (__m512) v);
+#else
+  store (p, v, n);
+#endif
+}
+
+/* The end of a block: asked once for all what there is of it. `whole`, a constant: all of its columns exist; else those
+ * of its last panel may not. */
+INLINE void
+end_block (const LptFgemmTile *t, size_t rows, size_t parts, bool whole, size_t row, size_t column, V *acc)
 {
   const LptFgemmEnd *end = &t->end;
+  const size_t left = t->n - column;
 
 #define EACH(r, q)                                                                                                    \
   LPT_TILE_UNROLL                                                                                                     \
   for (size_t r = 0; r < rows; r++)                                                                                   \
     LPT_TILE_UNROLL                                                                                                   \
     for (size_t q = 0; q < parts; q++)
+#define IS_WHOLE(q)  (whole || q + PARTS < parts)
+#define LANES(q)     (left >= (q + 1) * WIDTH ? WIDTH : left > q * WIDTH ? left - q * WIDTH : 0)
+#define LOAD(p, q)   (IS_WHOLE (q) ? load (p, WIDTH, 0.0f) : load_some (p, LANES (q)))
   if (end->factor)
     EACH (r, q)
-      acc[r * parts + q] = acc[r * parts + q] * load (end->factor + column + q * WIDTH, WIDTH, 0.0f);
+      acc[r * parts + q] = acc[r * parts + q] * LOAD (end->factor + column + q * WIDTH, q);
   if (end->bias)
     EACH (r, q)
-      acc[r * parts + q] = acc[r * parts + q] + load (end->bias + column + q * WIDTH, WIDTH, 0.0f);
+      acc[r * parts + q] = acc[r * parts + q] + LOAD (end->bias + column + q * WIDTH, q);
   if (end->residual)
     EACH (r, q)
       acc[r * parts + q] = acc[r * parts + q] +
-                           load (end->residual + (row + r) * end->ldr + column + q * WIDTH, WIDTH, 0.0f);
+                           LOAD (end->residual + (row + r) * end->ldr + column + q * WIDTH, q);
   if (end->clamps && !(end->lo > end->hi))
     EACH (r, q)
       acc[r * parts + q] = greater (splat (end->lo), lesser (splat (end->hi), acc[r * parts + q]));
@@ -103,7 +129,13 @@ end_block (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t 
     EACH (r, q)
       acc[r * parts + q] = clamp_lanes (acc[r * parts + q], end->lo, end->hi);
   EACH (r, q)
-    store (t->y + (row + r) * t->ldy + column + q * WIDTH, acc[r * parts + q], WIDTH);
+    if (IS_WHOLE (q))
+      store (t->y + (row + r) * t->ldy + column + q * WIDTH, acc[r * parts + q], WIDTH);
+    else if (LANES (q) > 0)
+      store_some (t->y + (row + r) * t->ldy + column + q * WIDTH, acc[r * parts + q], LANES (q));
+#undef LOAD
+#undef LANES
+#undef IS_WHOLE
 #undef EACH
 }
 
@@ -169,22 +201,24 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
           at += t->a_step;
         }
     }
-  if (!half && left >= parts * WIDTH)
+  if (half)
     {
-      end_block (t, rows, parts, row, column, acc);
-      return;
-    }
-  LPT_TILE_UNROLL
-  for (size_t r = 0; r < rows; r++)
-    LPT_TILE_UNROLL
-    for (size_t q = 0; q < parts + half; q++)
-      {
-        size_t at = q * WIDTH, n = left <= at ? 0 : left - at < WIDTH ? left - at : WIDTH;
-        V sum = q < parts ? acc[r * parts + q] : whole_of (acc_half[r]);
+      V all[2 * ROWS];
 
-        if (n > 0)
-          store (t->y + (row + r) * t->ldy + column + at, end_lanes (&t->end, sum, row + r, column + at, n), n);
-      }
+      LPT_TILE_UNROLL
+      for (size_t r = 0; r < rows; r++)
+        {
+          LPT_TILE_UNROLL
+          for (size_t q = 0; q < parts; q++)
+            all[r * (parts + 1) + q] = acc[r * parts + q];
+          all[r * (parts + 1) + parts] = whole_of (acc_half[r]);
+        }
+      end_block (t, rows, parts + 1, false, row, column, all);
+    }
+  else if (left >= parts * WIDTH)
+    end_block (t, rows, parts, true, row, column, acc);
+  else
+    end_block (t, rows, parts, false, row, column, acc);
 }
 
 /* As many rows as there are, up to ROWS; returns how many. */
@@ -253,7 +287,7 @@ INLINE size_t
 wide_panels (const LptFgemmTile *t, size_t column)
 {
   const size_t left = column < t->n ? t->n - column : 0;
-  const size_t panels = left / LPT_FGEMM_PANEL + (left % LPT_FGEMM_PANEL > LPT_FGEMM_PANEL / 2);
+  const size_t panels = (left + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL;
 
   return panels < 3 ? 0 : panels == 3 || panels == 5 || panels == 6 ? 3 : 4;
 }

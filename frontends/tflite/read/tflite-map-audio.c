@@ -164,8 +164,10 @@ lpt_tfl_map_mfcc (LptTflOp *op)
   gint64 n = length_option (op, "dct_coefficient_count", 13);
   if (lpt_tfl_rank (op, x) != 3 || x->dtype != LPT_DTYPE_F32)
     lpt_tfl_invalid (op, "a spectrogram of rank %d of %s, not f32 of rank 3", x->shape.rank, lpt_dtype_name (x->dtype));
-  else if (rate == NULL || x->shape.dims[2] == LPT_DYNAMIC)
-    lpt_tfl_unsupported (op, "a sample rate that is not constant, or an unknown number of bins");
+  else if (rate == NULL)
+    lpt_tfl_unsupported (op, "a sample rate that is not constant: its filters would be another matrix for each");
+  else if (x->shape.dims[2] == LPT_DYNAMIC)
+    lpt_tfl_unsupported (op, "an unknown number of bins");
   else if (lpt_tensor_count (rate) != 1)
     lpt_tfl_invalid (op, "%" G_GINT64_FORMAT " sample rates", lpt_tensor_count (rate));
   if (op->error == NULL && (n > channels || channels > x->shape.dims[2]))
