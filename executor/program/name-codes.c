@@ -29,7 +29,8 @@ typedef struct
   guint     n;
   LptQuant *quant;           /* NULL: none is known */
   gboolean  numbers;         /* somebody makes real numbers of the integers */
-  gboolean  plain;           /* they come from codes that stand for themselves */
+  gboolean  coded;           /* they come from codes, whose integers an output of the graph may be */
+  gboolean  plain;           /* and those stand for themselves */
 } Found;
 
 static gboolean
@@ -39,19 +40,33 @@ is_bare (const LptValue *value)
          (lpt_dtype_bits (value->dtype) == 8 || lpt_dtype_bits (value->dtype) == 4);
 }
 
+/* Beside input 0 the node reads places and lengths; @or_constants: and what is constant. */
+static gboolean
+reads_places (LptNode  *node,
+              gboolean  or_constants)
+{
+  guint i;
+
+  for (i = 1; i < node->n_in; i++)
+    {
+      const LptValue *x = lpt_node_in (node, i);
+
+      if (x != NULL && x->dtype != LPT_DTYPE_I64 && x->dtype != LPT_DTYPE_I32 &&
+          !(or_constants && x->producer->op == LPT_OP_CONST))
+        return FALSE;
+    }
+
+  return TRUE;
+}
+
 /* Output 0 is elements of input 0 alone. */
 static gboolean
 only_moves (LptNode *node)
 {
   const guint flags = lpt_exec_op (node->op)->flags;
-  guint i;
 
-  for (i = 1; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && lpt_node_in (node, i)->dtype != LPT_DTYPE_I64 &&
-        lpt_node_in (node, i)->dtype != LPT_DTYPE_I32)
-      return FALSE;
-
-  return node->n_out == 1 && node->op != LPT_OP_PAD && node->op != LPT_OP_EXTRACT_IMAGE_PATCHES &&
+  return node->n_out == 1 && reads_places (node, FALSE) &&
+         node->op != LPT_OP_PAD && node->op != LPT_OP_EXTRACT_IMAGE_PATCHES &&
          ((flags & LPT_EXEC_ALIAS) != 0 ||
           ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_SPATIAL) == 0));
 }
@@ -61,14 +76,7 @@ only_moves (LptNode *node)
 static gboolean
 only_chooses (LptNode *node)
 {
-  guint i;
-
-  for (i = 1; i < node->n_in; i++)
-    if (lpt_node_in (node, i) != NULL && lpt_node_src (node, i)->op != LPT_OP_CONST &&
-        lpt_node_in (node, i)->dtype != LPT_DTYPE_I64 && lpt_node_in (node, i)->dtype != LPT_DTYPE_I32)
-      return FALSE;
-
-  return (node->info->flags & LPT_OP_F_PRESERVES) != 0 &&
+  return (node->info->flags & LPT_OP_F_PRESERVES) != 0 && reads_places (node, TRUE) &&
          (node->op != LPT_OP_INTERPOLATE ||
           LPT_ATTRS (node, LptInterpolateAttrs)->mode == LPT_INTERPOLATE_NEAREST);
 }
@@ -111,7 +119,7 @@ follow (LptValue *value,
       const LptUse *use = lpt_value_use (value, i);
       LptValue *out = use->node->n_out == 1 ? lpt_node_out (use->node) : NULL;
 
-      if (use->node->op == LPT_OP_RESULT && value->producer->op != LPT_OP_CONST)
+      if (use->node->op == LPT_OP_RESULT && found->coded)
         continue;
       if (found->plain && use->index == 0 && only_chooses (use->node))
         {
@@ -151,6 +159,7 @@ moves_codes (LptNode        *node,
   if (x == NULL || x->quant == NULL || x->quant->n != 1 || !lpt_dtype_is_integer (x->dtype) ||
       lpt_dtype_bits (x->dtype) != 8 || node->op == LPT_OP_REINTERPRET)
     return FALSE;
+  found->coded = TRUE;
   found->plain = lpt_quant_equal (x->quant, unit);
   if ((!only_moves (node) && !(found->plain && only_chooses (node))) || !follow_outputs (node, found))
     return FALSE;
