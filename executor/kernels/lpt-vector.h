@@ -330,3 +330,10 @@ clamp_lanes (V x, float lo, float hi)
 {
   return where_less (x, splat (lo), splat (lo), lesser (splat (hi), x));
 }
+
+/* The same where lo is not above hi, with an operation less. */
+INLINE V
+limit_lanes (V x, float lo, float hi)
+{
+  return greater (splat (lo), lesser (splat (hi), x));
+}

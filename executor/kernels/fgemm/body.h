@@ -124,7 +124,7 @@ end_block (const LptFgemmTile *t, size_t rows, size_t parts, bool whole, size_t 
                            LOAD (end->residual + (row + r) * end->ldr + column + q * WIDTH, q);
   if (end->clamps && !(end->lo > end->hi))
     EACH (r, q)
-      acc[r * parts + q] = greater (splat (end->lo), lesser (splat (end->hi), acc[r * parts + q]));
+      acc[r * parts + q] = limit_lanes (acc[r * parts + q], end->lo, end->hi);
   else if (end->clamps)
     EACH (r, q)
       acc[r * parts + q] = clamp_lanes (acc[r * parts + q], end->lo, end->hi);
@@ -284,7 +284,7 @@ wide_blocks (const LptFgemmTile *t)
 #if defined (BAND)
 /* How many panels the next block takes of those from `column` on: four or three, or 0 where one or two are left. */
 INLINE size_t
-wide_panels (const LptFgemmTile *t, size_t column)
+broad_panels (const LptFgemmTile *t, size_t column)
 {
   const size_t left = column < t->n ? t->n - column : 0;
   const size_t panels = (left + LPT_FGEMM_PANEL - 1) / LPT_FGEMM_PANEL;
@@ -294,7 +294,7 @@ wide_panels (const LptFgemmTile *t, size_t column)
 
 /* One block of at most `limit` rows; returns how many. */
 INLINE size_t
-wide_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, size_t column)
+broad_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, size_t column)
 {
   const size_t most = panels == 4 ? ROWS_OF_FOUR : ROWS_OF_THREE;
   const size_t rows = limit > most ? limit == most + 1 ? (limit + 1) / 2 : most : limit;
@@ -313,7 +313,7 @@ wide_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, size
 
 /* Blocks of four and three panels from column `first` on; returns the column behind them. */
 INLINE size_t
-wide_columns (const LptFgemmTile *t, size_t first)
+broad_columns (const LptFgemmTile *t, size_t first)
 {
 #if defined (BAND)
   const size_t band = t->by_rows ? BAND : t->m;
@@ -326,9 +326,9 @@ wide_columns (const LptFgemmTile *t, size_t first)
       const size_t end = t->m - from < band ? t->m : from + band;
       size_t panels;
 
-      for (column = first; (panels = wide_panels (t, column)) > 0; column += panels * LPT_FGEMM_PANEL)
+      for (column = first; (panels = broad_panels (t, column)) > 0; column += panels * LPT_FGEMM_PANEL)
         for (size_t row = from; row < end; )
-          row += wide_block (t, panels, row, end - row, column);
+          row += broad_block (t, panels, row, end - row, column);
     }
   return column < t->n ? column : t->n;
 #else
@@ -346,7 +346,7 @@ LPT_FN (lpt_fgemm) (const LptFgemmTile *t)
       group_blocks (t);
       return;
     }
-  first = wide_columns (t, wide_blocks (t));
+  first = broad_columns (t, wide_blocks (t));
   if (t->by_rows)
     for (size_t row = 0; row < t->m && first < t->n; row += rows)
       for (size_t column = first; column < t->n; column += PANELS * LPT_FGEMM_PANEL)

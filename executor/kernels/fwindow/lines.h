@@ -50,7 +50,6 @@ INLINE void
 line_end (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, size_t pixel, size_t c, __mmask16 lanes,
           V *acc)
 {
-  const bool ordered = !(end->lo > end->hi);
   float *y = t->y + pixel * t->ldy + c;
 
 #define EACH(p) LPT_TILE_UNROLL for (size_t p = 0; p < pixels; p++)
@@ -69,8 +68,8 @@ line_end (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, size_t
     }
   if (end->residual)
     EACH (p) acc[p] = acc[p] + LANES (end->residual + (pixel + p) * end->ldr + c);
-  if (end->clamps && ordered)
-    EACH (p) acc[p] = greater (splat (end->lo), lesser (splat (end->hi), acc[p]));
+  if (end->clamps && !(end->lo > end->hi))
+    EACH (p) acc[p] = limit_lanes (acc[p], end->lo, end->hi);
   else if (end->clamps)
     EACH (p) acc[p] = clamp_lanes (acc[p], end->lo, end->hi);
   if (lanes == 0xffff)
