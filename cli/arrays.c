@@ -26,10 +26,7 @@ interval_of (LptNode *user, double *low, double *high)
   LptTensor *il = user->op == LPT_OP_FAKE_QUANTIZE ? lpt_node_const_in (user, 1) : NULL;
   LptTensor *ih = il != NULL ? lpt_node_const_in (user, 2) : NULL;
   if (codes != NULL && codes->quant != NULL)
-    {
-      *low = (lpt_dtype_min (codes->dtype) - codes->quant->zero_point[0]) * codes->quant->scale[0];
-      *high = (lpt_dtype_max (codes->dtype) - codes->quant->zero_point[0]) * codes->quant->scale[0];
-    }
+    lpt_quant_interval (codes->quant, codes->dtype, low, high);
   else if (ih != NULL && lpt_tensor_count (il) > 0 && lpt_tensor_count (ih) > 0)
     {
       *low = lpt_tensor_get_f64 (il, 0);
@@ -338,11 +335,9 @@ cmd_arrays_load_drawn (LptGraph *graph, LptGraph *other, char **specs, const Lpt
           return NULL;
         }
       n_drawn += !unread;
+      LptNode *twin = other != NULL ? lpt_graph_find_parameter (other, parameter->name) : NULL;
       tensors->pdata[i] = unread ? make_zeros (parameter, &error)
-                                 : cmd_arrays_random (parameter,
-                                                      other != NULL ? lpt_graph_find_parameter (other, parameter->name)
-                                                                    : NULL,
-                                                      CMD_DRAWN_BELOW, rand, &error);
+                                 : cmd_arrays_random (parameter, twin, CMD_DRAWN_BELOW, rand, &error);
       if (tensors->pdata[i] == NULL)
         {
           g_prefix_error (&error, "%s:%u: node \"%s\": ", graph->source != NULL ? graph->source : graph->name,

@@ -66,6 +66,16 @@ lpt_quant_equal (const LptQuant *a,
          memcmp (a->zero_point, b->zero_point, a->n * sizeof *a->zero_point) == 0;
 }
 
+void
+lpt_quant_interval (const LptQuant *quant,
+                    LptDType        dtype,
+                    double         *low,
+                    double         *high)
+{
+  *low = (lpt_dtype_min (dtype) - quant->zero_point[0]) * quant->scale[0];
+  *high = *low + (lpt_dtype_max (dtype) - lpt_dtype_min (dtype)) * quant->scale[0];
+}
+
 gint
 lpt_quant_last_axis (const LptQuant *quant,
                      const LptShape *shape)

@@ -365,16 +365,6 @@ lpt_quantize_align (float min,
   return result;
 }
 
-void
-lpt_quant_interval (const LptQuant *quant,
-                    LptDType        dtype,
-                    double         *low,
-                    double         *high)
-{
-  *low = (lpt_dtype_min (dtype) - quant->zero_point[0]) * quant->scale[0];
-  *high = *low + (lpt_dtype_max (dtype) - lpt_dtype_min (dtype)) * quant->scale[0];
-}
-
 /* @x moved by @places units of its last place. */
 static float
 moved (float x,

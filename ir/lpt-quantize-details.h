@@ -70,9 +70,6 @@ gboolean            lpt_quantize_zero_point_fits (const LptQuantizeDetails *deta
  * number, which a zero point would lose. */
 gboolean lpt_quantize_whole_zero (double low, double high, guint64 levels, double *zero);
 
-/* The real numbers that codes of @dtype hold at most, with the one scale of @quant. */
-void lpt_quant_interval (const LptQuant *quant, LptDType dtype, double *low, double *high);
-
 /* The interval of float32 for codes from @min to @max that is near [(min - zero) scale, (max - zero) scale] and from
  * which @scale comes back as it is, and @zero as nearly as can be: ends that are rounded each for itself give another
  * step, by its last place. The rounded ends where none within four units of their last places does. */

@@ -44,6 +44,8 @@ LPT_EXPORT LptQuant *lpt_quant_new_one  (double scale, gint32 zero_point);   /* 
 LPT_EXPORT LptQuant *lpt_quant_ref      (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT void      lpt_quant_unref    (LptQuant *quant);   /* NULL allowed */
 LPT_EXPORT gboolean  lpt_quant_equal    (const LptQuant *a, const LptQuant *b); /* NULL allowed */
+/* The real numbers that codes of @dtype hold at most, with the one scale of @quant. */
+LPT_EXPORT void      lpt_quant_interval (const LptQuant *quant, LptDType dtype, double *low, double *high);
 /* The last axis along which it varies (axis, or axis + 1 for pairs), LPT_QUANT_PER_TENSOR, or -2: n is none of these
  * lengths. Axes of unknown length have any. */
 LPT_EXPORT gint      lpt_quant_last_axis (const LptQuant *quant, const LptShape *shape);
