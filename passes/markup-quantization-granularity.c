@@ -9,6 +9,7 @@
  */
 
 #include "passes/core/lpt-markup.h"
+#include "passes/support/lpt-restricted.h"
 
 static void
 mark (LptRewriter *rw,
@@ -21,7 +22,7 @@ mark (LptRewriter *rw,
   if (restriction == NULL || lpt_config_vetoes (config, "markup-quantization-granularity", node))
     return;
   for (i = 0; i < node->n_in; i++)
-    if (restriction->ports == 0 || (i < 32 && (restriction->ports & (1u << i))))
+    if (lpt_granularity_is_about (restriction, i))
       node->in[i].mark.granularity = restriction->granularity;
   lpt_rewriter_changed (rw, node);
 }

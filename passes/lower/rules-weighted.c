@@ -37,6 +37,7 @@
 #include "ir/lpt-weighted.h"
 #include "passes/lower/lower.h"
 #include "passes/support/lpt-layer.h"
+#include "passes/support/lpt-restricted.h"
 #include "passes/support/lpt-same-code.h"
 
 /* Axis of the output channels in the output, their number (of a matrix product it may be open), and their axis in the
@@ -170,9 +171,7 @@ weights (LptLower     *lw,
     }
   if (n == 1 && form->n > 1)
     return NULL;
-  quant = lpt_quant_new (MAX (weights_axis, 0), n, scale, zero);
-  if (n == 1)
-    quant->axis = LPT_QUANT_PER_TENSOR;
+  quant = lpt_quant_new (n == 1 ? LPT_QUANT_PER_TENSOR : MAX (weights_axis, 0), n, scale, zero);
   if (q->producer->data != NULL)
     {
       g_autofree char *name = g_strconcat (node->name, "/weights", NULL);
@@ -219,10 +218,10 @@ round_bias (Bias *bias)
 static gboolean
 has_steps (const Bias *bias)
 {
-  guint c;
+  guint c = 0;
 
-  for (c = 0; c < bias->n && bias->steps[c] == 0; c++)
-    ;
+  while (c < bias->n && bias->steps[c] == 0)
+    c++;
   return c < bias->n;
 }
 
@@ -275,12 +274,12 @@ n_weight_scales (const LptLower   *lw,
 {
   const LptGraph *graph = op->node->graph;
   const LptGranularityRestriction *demand = lpt_config_granularity (lpt_rewriter_config (lw->rw), op->node);
-  const gboolean demanded = demand != NULL && demand->granularity == LPT_GRANULARITY_PER_TENSOR
-                            && (demand->ports == 0 || (demand->ports & 1u << 1) != 0);
+  const gboolean demanded = demand != NULL && demand->granularity == LPT_GRANULARITY_PER_TENSOR &&
+                            lpt_granularity_is_about (demand, 1);
+  const gboolean moded = op->node->op == LPT_OP_MATMUL && (graph->requant != NULL || graph->op_requant != NULL);
   guint c;
 
-  if (op->in[1]->n > 1
-      || (!demanded && (op->node->op != LPT_OP_MATMUL || (graph->requant == NULL && graph->op_requant == NULL))))
+  if (op->in[1]->n > 1 || !(demanded || moded))
     return n;
   for (c = 1; c < n; c++)
     if (scale[c] != scale[0])

@@ -353,7 +353,7 @@ hold (Breaches        *breaches,
     {
       breaches->restriction = g->text;
       for (k = 0; k < n_codes && k < 32; k++)
-        if ((g->ports == 0 || (g->ports & 1u << k)) && codes[k].per_channel)
+        if (lpt_granularity_is_about (g, k) && codes[k].per_channel)
           add_breach (breaches, "input %u is quantized per channel, the target needs one scale", k);
     }
 }
@@ -389,6 +389,13 @@ lpt_restriction_never_reason (const LptRestriction *restriction,
 {
   return g_strdup_printf ("the target never runs %s on integers (restriction \"%s\")", node->info->name,
                           restriction->text);
+}
+
+gboolean
+lpt_granularity_is_about (const LptGranularityRestriction *granularity,
+                          guint                            port)
+{
+  return granularity->ports == 0 || (port < 32 && (granularity->ports & 1u << port) != 0);
 }
 
 gboolean

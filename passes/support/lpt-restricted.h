@@ -25,6 +25,8 @@ gboolean  lpt_restriction_is_never  (const LptRestriction *restriction);
 char     *lpt_restriction_never_reason (const LptRestriction *restriction, const LptNode *node);
 /* Restrictions hold in the passes before lowering, too. */
 gboolean  lpt_config_is_strict      (const LptConfig *config);
+/* Is @granularity about input @port? */
+gboolean  lpt_granularity_is_about  (const LptGranularityRestriction *granularity, guint port);
 /* Arithmetic of dequantization, which is no op of its own. */
 gboolean  lpt_node_is_dequantization (const LptNode *node);
 
