@@ -269,10 +269,9 @@ cmd_bench (int argc, char **argv)
                          "--json: plan_ms is from the file to a model that can run, its parts are load_ms, "
                          "lower_ms and pack_ms.",
                          1, 1 };
-  gboolean parsed = cmd_parse (&argc, &argv, &line, &code);
-  args.profile |= args.by_time;
-  if (!parsed || !cmd_run_check (&args.form, &code))
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code))
     return code;
+  args.profile |= args.by_time;
   if (!cmd_threads_ok (args.threads, &code))
     return code;
   if (args.iterations < 0)

@@ -228,10 +228,9 @@ cmd_exec (int argc, char **argv)
                          "already. Outputs that -o does not\n"
                          "write are printed in short.",
                          1, 1, .data = &args };
-  gboolean parsed = cmd_parse (&argc, &argv, &line, &code);
-  args.profiled |= args.by_time;
-  if (!parsed || !cmd_run_check (&args.form, &code))
+  if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code))
     return code;
+  args.profiled |= args.by_time;
   if (!cmd_threads_ok (args.threads, &code) || !is_folder_name ("-o", args.out, &code)
       || !is_folder_name ("--dump-all", args.dump, &code))
     return code;
