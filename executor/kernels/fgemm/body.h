@@ -24,6 +24,7 @@
 #define ROWS_OF_THREE  8
 #define BAND           24
 #define MOST_STEPS     2048
+#define MANY           4
 #endif
 /* A row or two meet more panels, so that enough chains run side by side. */
 #if defined (__AVX512F__)
@@ -139,16 +140,89 @@ end_block (const LptFgemmTile *t, size_t rows, size_t parts, bool whole, size_t 
 #undef EACH
 }
 
+/* What the columns from `column`, the first of a panel, are multiplied with, and how far its steps are apart. */
+INLINE const float *
+weights_at (const LptFgemmTile *t, size_t column, size_t *step)
+{
+  *step = t->ldb > 0 ? t->ldb : LPT_FGEMM_PANEL;
+  return t->b + column * (t->ldb > 0 ? 1 : t->channels * t->taps);
+}
+
+#if defined (BAND)
+/* All steps of one tap where rows are few: registers hold where they lie. */
+INLINE void
+broad_steps (const LptFgemmTile *t, size_t rows, size_t parts, size_t row, size_t column, V *acc)
+{
+  size_t step, at = 0, next = LPT_FGEMM_PANEL * (t->ldb > 0 ? 1 : t->channels);
+  const float *b = weights_at (t, column, &step), *x[ROWS_OF_THREE];
+
+  LPT_TILE_UNROLL
+  for (size_t r = 0; r < rows; r++)
+    x[r] = t->a[row + r];
+  for (size_t i = 0; i < t->channels; i++, b += step, at += t->a_step)
+    {
+      V w[MAX_PANELS];
+
+      LPT_TILE_UNROLL
+      for (size_t q = 0; q < parts; q++)
+        w[q] = load (b + q * next, WIDTH, 0.0f);
+      LPT_TILE_UNROLL
+      for (size_t r = 0; r < rows; r++)
+        {
+          V v = splat (x[r][at]);
+
+          LPT_TILE_UNROLL
+          for (size_t q = 0; q < parts; q++)
+            acc[r * parts + q] = fused (v, w[q], acc[r * parts + q]);
+        }
+    }
+}
+
+/* The steps of one tap that are whole groups of MANY, for one vector or half of one; returns how many. Loads bound such
+ * blocks: where a row lies is read once for a group. */
+INLINE size_t
+narrow_steps (const LptFgemmTile *t, size_t rows, bool half, size_t row, size_t column, V *acc, H *acc_half)
+{
+  size_t step, done = 0;
+  const float *b = weights_at (t, column, &step);
+
+  for (size_t at = 0; done + MANY <= t->channels; done += MANY, at += MANY * t->a_step, b += MANY * step)
+    {
+      V w[MANY];
+      H w_half[MANY];
+
+      LPT_TILE_UNROLL
+      for (size_t i = 0; i < MANY; i++)
+        if (half)
+          memcpy (&w_half[i], b + i * step, sizeof w_half[i]);
+        else
+          w[i] = load (b + i * step, WIDTH, 0.0f);
+      LPT_TILE_UNROLL
+      for (size_t r = 0; r < rows; r++)
+        {
+          const float *x = t->a[row + r] + at;
+
+          LPT_TILE_UNROLL
+          for (size_t i = 0; i < MANY; i++)
+            if (half)
+              acc_half[r] = fused_half (splat_half (x[i * t->a_step]), w_half[i], acc_half[r]);
+            else
+              acc[r] = fused (splat (x[i * t->a_step]), w[i], acc[r]);
+        }
+    }
+  return done;
+}
+#endif
+
 /* Rows from `row` on and columns from `column` on: `parts` vectors of them and, with `half`, half of one. All three are
  * constants. */
 LPT_TILE void
 block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, size_t column)
 {
   const float *const *a = t->a + row, *const *from = a;
-  const float *b = t->b + column * (t->ldb > 0 ? 1 : t->channels * t->taps);
-  size_t next = LPT_FGEMM_PANEL * (t->ldb > 0 ? 1 : t->channels * t->taps);
-  size_t step = t->ldb > 0 ? t->ldb : LPT_FGEMM_PANEL;
-  size_t left = t->n - column, panels = (parts + half + PARTS - 1) / PARTS;
+  size_t step, next = LPT_FGEMM_PANEL * (t->ldb > 0 ? 1 : t->channels * t->taps);
+  size_t steps = t->channels * t->taps, done = 0;
+  const float *b = weights_at (t, column, &step);
   const float *b_half = b + parts / PARTS * next + parts % PARTS * WIDTH;
   V acc[SUMS];
   H acc_half[ROWS];
@@ -161,18 +235,19 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
         acc[r * parts + q] = splat (0.0f);
       acc_half[r] = low_half (splat (0.0f));
     }
-  /* Results and what is added to them arrive while the sums run. */
-  LPT_TILE_UNROLL
-  for (size_t r = 0; r < rows; r++)
-    LPT_TILE_UNROLL
-    for (size_t q = 0; q < panels; q++)
-      {
-        __builtin_prefetch (t->y + (row + r) * t->ldy + column + q * LPT_FGEMM_PANEL, 1);
-        if (t->end.residual)
-          __builtin_prefetch (t->end.residual + (row + r) * t->end.ldr + column + q * LPT_FGEMM_PANEL);
-      }
+#if defined (BAND)
+  if (t->taps == 1 && rows <= ROWS_OF_THREE && parts >= 3)
+    {
+      broad_steps (t, rows, parts, row, column, acc);
+      done = steps;
+    }
+  if (t->taps == 1 && parts + half == 1)
+    done = narrow_steps (t, rows, half, row, column, acc, acc_half);
+#endif
   /* One loop over taps and channels, as most products have one tap. */
-  for (size_t steps = t->channels * t->taps, tap = 0, at = 0; steps > 0; steps--, b += step, b_half += step)
+  b += done * step;
+  b_half += done * step;
+  for (size_t tap = 0, at = done * t->a_step; done < steps; done++, b += step, b_half += step)
     {
       V w[MAX_PANELS * PARTS];
       H w_half;
@@ -215,7 +290,7 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
         }
       end_block (t, rows, parts + 1, false, row, column, all);
     }
-  else if (left >= parts * WIDTH)
+  else if (t->n - column >= parts * WIDTH)
     end_block (t, rows, parts, true, row, column, acc);
   else
     end_block (t, rows, parts, false, row, column, acc);
