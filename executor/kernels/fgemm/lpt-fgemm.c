@@ -37,10 +37,12 @@ lpt_fgemm_pack (size_t k, size_t n, size_t column, const float *b, ptrdiff_t k_s
   size_t columns = n - column < LPT_FGEMM_PANEL ? n - column : LPT_FGEMM_PANEL;
 
   b += (ptrdiff_t) column * n_stride;
+  if (columns < LPT_FGEMM_PANEL)
+    memset (panel, 0, k * LPT_FGEMM_PANEL * sizeof *panel);
   for (size_t i = 0; i < k; i++, b += k_stride, panel += LPT_FGEMM_PANEL)
     if (n_stride == 1 && columns == LPT_FGEMM_PANEL)
       memcpy (panel, b, LPT_FGEMM_PANEL * sizeof *b);
     else
-      for (size_t j = 0; j < LPT_FGEMM_PANEL; j++)
-        panel[j] = j < columns ? b[(ptrdiff_t) j * n_stride] : 0.0f;
+      for (size_t j = 0; j < columns; j++)
+        panel[j] = b[(ptrdiff_t) j * n_stride];
 }
