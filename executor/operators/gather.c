@@ -1,10 +1,10 @@
-/* gather.c - Gather, GatherElements and GatherND by computed indices
+/* gather.c - Gather, GatherElements and GatherND by indices
  *
- * Rows of bytes, or single elements: GatherElements whose indices an Expand repeats copies rows, and the repeated
- * indices are not made.
+ * Computed ones, or constant ones that follow no rule by axes, which move.c has. Rows of bytes, or single elements:
+ * GatherElements whose indices an Expand repeats copies rows, and the repeated indices are not made.
  *
- * Not: constant indices of Gather and GatherND, which move.c has; another type or quantization of the result;
- * GatherElements whose indices have fewer elements than the data along another axis.
+ * Not: another type or quantization of the result; GatherElements whose indices have fewer elements than the data along
+ * another axis.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -181,8 +181,6 @@ lpt_prepare_gather (LptProgram   *program G_GNUC_UNUSED,
   Rows r = { { 0 } };
   gint axis;
 
-  if (op->in[1]->kind == LPT_STORAGE_CONST)
-    return FALSE;
   if (!lpt_indices_are_plain (op->in[1]) || !is_move (op, &layout))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   batch += batch < 0 ? i->rank : 0;
@@ -213,8 +211,6 @@ lpt_prepare_gather_nd (LptProgram   *program G_GNUC_UNUSED,
   Rows r = { { 0 } };
   gint64 tuple, k;
 
-  if (op->in[1]->kind == LPT_STORAGE_CONST)
-    return FALSE;
   if (!lpt_indices_are_plain (op->in[1]) || !is_move (op, &layout))
     return lpt_refuse (op, LPT_REMARK_TYPES);
   tuple = i->rank > 0 ? i->dims[i->rank - 1] : -1;

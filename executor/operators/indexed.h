@@ -74,10 +74,15 @@ lpt_copy_few (guint8       *to,
 
   if (bytes > 128)
     memcpy (to, from, bytes);
+  else if (bytes >= 16)
+    {
+      for (k = 0; k + 16 < bytes; k += 16)
+        memcpy (to + k, from + k, 16);
+      memcpy (to + bytes - 16, from + bytes - 16, 16);
+    }
   else if (bytes >= 8)
     {
-      for (k = 0; k + 8 < bytes; k += 8)
-        memcpy (to + k, from + k, 8);
+      memcpy (to, from, 8);
       memcpy (to + bytes - 8, from + bytes - 8, 8);
     }
   else if (bytes >= 4)

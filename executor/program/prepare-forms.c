@@ -17,7 +17,7 @@
 #include "ir/storage/lpt-tensor-pages.h"
 
 typedef enum { ROW_CODES, ROW_REAL, ROW_OTHER } RowArithmetic;
-typedef enum { ROW_ANY, ROW_PRODUCT } RowFlags;
+typedef enum { ROW_REST, ROW_ANY, ROW_PRODUCT } RowFlags;
 
 typedef struct
 {
@@ -100,7 +100,8 @@ prepare (LptProgram   *program,
   if (op->integer == NULL)
     return prepare_by_row (program, op, ROW_ANY) || lpt_prepare_words (program, op) ||
            (moves && ((arithmetic_of (op) == ROW_REAL && lpt_prepare_float_move (program, op)) ||
-                      lpt_prepare_move (program, op)));
+                      lpt_prepare_move (program, op))) ||
+           (moves && prepare_by_row (program, op, ROW_REST));
   if (op->n_out != 1 && (op->node->op != LPT_OP_MAX_POOL || !is_unread (op, 1)))
     return lpt_refuse (op, LPT_REMARK_OUTPUTS);
 
