@@ -87,28 +87,6 @@ cumulate_words (const Cumulate *p,
     }
 }
 
-static void
-cumulate_block (const Cumulate *p,
-                const float    *in,
-                float          *out,
-                gsize           n)
-{
-  double sums[COLUMNS] = { 0 };
-  gsize k, c;
-
-  for (k = 0; k < p->length; k++)
-    {
-      const gsize at = (p->reverse ? p->length - 1 - k : k) * p->inner;
-      float row[COLUMNS];
-
-      for (c = 0; c < n && p->exclusive; c++)
-        row[c] = (float) sums[c];
-      p->floats->reduce_columns (LPT_REDUCE_SUM, 1, n, in + at, 0, sums);
-      for (c = 0; c < n; c++)
-        out[at + c] = p->exclusive ? row[c] : (float) sums[c];
-    }
-}
-
 /* @n columns from element @at on. */
 static void
 cumulate (const Cumulate  *p,
@@ -134,7 +112,12 @@ cumulate (const Cumulate  *p,
       if (p->inner == 1)
         cumulate_real_line (p, in, out);
       else
-        cumulate_block (p, in, out, n);
+        {
+          const gsize last = p->reverse ? (p->length - 1) * p->inner : 0;
+
+          p->floats->accumulate (p->length, n, in + last, (p->reverse ? -1 : 1) * (ptrdiff_t) p->inner, p->exclusive,
+                                 out + last);
+        }
     }
 }
 

@@ -53,6 +53,44 @@ run_reductions (const LptFloatKernel *row, const LptFloatKernel *scalar, size_t 
   return ok;
 }
 
+/* Sums from the first row on, or from the last, against those of each column alone. */
+static bool
+run_accumulate (const LptFloatKernel *row)
+{
+  const size_t rows = (size_t) random_range (1, 20), cols = (size_t) random_range (1, 40);
+  const size_t ld = cols + (size_t) random_range (0, 3), size = ((rows - 1) * ld + cols) * 4;
+  const bool before = random_u32 () % 2, back = random_u32 () % 2;
+  const size_t first = back ? (rows - 1) * ld : 0;
+  float *in = (float *) exact_bytes (size);
+  Buffer got = buffer_new (size);
+  bool ok;
+
+  for (size_t i = 0; i < size / 4; i++)
+    in[i] = (float) random_range (-(1 << 20), 1 << 20) / 65536.0f;
+  row->accumulate (rows, cols, in + first, back ? -(ptrdiff_t) ld : (ptrdiff_t) ld, before,
+                   (float *) (void *) got.data + first);
+  ok = buffer_guards_hold (&got);
+  for (size_t c = 0; c < cols; c++)
+    {
+      double sum = 0;
+
+      for (size_t i = 0; i < rows; i++)
+        {
+          const size_t at = (back ? rows - 1 - i : i) * ld + c;
+          const double x = in[at];
+          const float want = (float) (before ? sum : sum + x);
+
+          ok = ok && memcmp (&want, (float *) (void *) got.data + at, sizeof want) == 0;
+          sum += x;
+        }
+    }
+  if (!ok)
+    printf ("# sums of %zu rows of %zu\n", rows, cols);
+  bytes_free (in);
+  buffer_free (&got);
+  return ok;
+}
+
 /* Bits equal scalar's, and values near a double evaluation: exp and the sums err by a few ulp (2^-23) each. */
 static bool
 run_float (const LptFloatKernel *row, const LptFloatKernel *scalar)
@@ -499,7 +537,8 @@ main (void)
           continue;
         }
       for (int j = 0; j < 500; j++)
-        ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && run_places (&floats[i]) && ok;
+        ok = run_float (&floats[i], &floats[n - 1]) && run_arithmetic (&floats[i]) && run_places (&floats[i])
+             && run_accumulate (&floats[i]) && ok;
       test_report (ok, "%s rows, arithmetic: 500 cases", floats[i].name);
       test_report (run_maps (&floats[i], &floats[n - 1], i == 0), "%s functions", floats[i].name);
       test_report (run_halves (&floats[i], &floats[n - 1]), "%s rounding to f16 and bf16", floats[i].name);

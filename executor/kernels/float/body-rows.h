@@ -300,6 +300,37 @@ LPT_FN (lpt_float_reduce_lines) (LptFloatReduce reduce, size_t rows, size_t cols
       }
 }
 
+/* Sixteen columns at most. */
+LPT_TILE void
+accumulate_block (size_t rows, size_t cols, const float *in, ptrdiff_t ld, bool before, float *out)
+{
+  D sum[2 * PARTS];
+
+  FOR_HALVES (q)
+    sum[q] = (D) { 0 };
+  for (size_t i = 0; i < rows; i++)
+    FOR_HALVES (q)
+      {
+        const ptrdiff_t at = (ptrdiff_t) i * ld + q * HALF;
+        const size_t n = part_size (cols, q, HALF);
+        const D x = load_wide (in + at, n, 0.0);
+
+        store_narrow (out + at, before ? sum[q] : sum[q] + x, n);
+        sum[q] += x;
+      }
+}
+
+void
+LPT_FN (lpt_float_accumulate) (size_t rows, size_t cols, const float *in, ptrdiff_t ld, bool before, float *out)
+{
+  size_t c = 0;
+
+  for (; c + 16 <= cols; c += 16)
+    accumulate_block (rows, 16, in + c, ld, before, out + c);
+  if (c < cols)
+    accumulate_block (rows, cols - c, in + c, ld, before, out + c);
+}
+
 INLINE void
 square_step (const float *in, size_t left, double mean, D sum[2 * PARTS])
 {

@@ -125,6 +125,8 @@ typedef struct {
                                double *sums);
   /* sums[i] = what `reduce` makes of row i, in sixteen lanes that are joined then. */
   void      (*reduce_lines) (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums);
+  /* out[c] = the sum of in[c] of this row and all before it, or of those before it alone; rows are ld apart in both. */
+  void      (*accumulate) (size_t rows, size_t cols, const float *in, ptrdiff_t ld, bool before, float *out);
   /* out = (x - mean) / sqrt (var + eps), per row, in double and rounded once. eps_outside divides by sqrt (var) + eps;
    * without `variance` only the mean is subtracted. */
   void      (*normalize) (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, bool variance,
@@ -161,6 +163,7 @@ typedef struct {
   void lpt_float_reduce_columns__##isa (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld,   \
                                         double *sums);                                                       \
   void lpt_float_reduce_lines__##isa (LptFloatReduce reduce, size_t rows, size_t cols, const float *in, size_t ld, double *sums); \
+  void lpt_float_accumulate__##isa (size_t rows, size_t cols, const float *in, ptrdiff_t ld, bool before, float *out); \
   void lpt_float_normalize__##isa (size_t rows, size_t cols, const float *in, size_t ldi, double eps, bool eps_outside, \
                                    bool variance, float *out, size_t ldo);                                   \
   void lpt_float_places__##isa (size_t cols, const float *in, int32_t k, bool least, bool last, float *best, int32_t *places); \
