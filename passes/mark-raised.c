@@ -14,7 +14,8 @@
  *
  * Exact, but for an interval's scale, which is rounded to single precision. Refused, and the graph left to the other
  * passes, when
- *   - a product in it reads or writes something else than codes of 8 bits;
+ *   - a product in it reads or writes something else than codes of 8 bits; with real weights it is real in TensorFlow
+ *     Lite, too, and stays so where another product is on codes;
  *   - an operator reads codes that its restriction does not allow: the other passes choose codes;
  *   - it has bodies, or integer ops already.
  *
@@ -231,12 +232,26 @@ keeps_restrictions (const LptConfig *config,
   return breach == NULL;
 }
 
-/* Are all products of the graph, and some of its ops at all, operators on codes that they may read? */
+/* A product with real numbers that nobody quantized. */
+static gboolean
+has_real_weights (const LptNode *node)
+{
+  guint k;
+
+  for (k = 0; k < node->n_in; k++)
+    if (node->in[k].value != NULL && node->in[k].value->producer->data != NULL &&
+        lpt_dtype_is_real (node->in[k].value->dtype))
+      return TRUE;
+  return FALSE;
+}
+
+/* Are all products of the graph but those with real weights, and some of its ops at all, operators on codes that they
+ * may read? */
 static gboolean
 mark_operators (const LptConfig *config,
                 GPtrArray       *order)
 {
-  gboolean any = FALSE;
+  gboolean any = FALSE, products = FALSE, real = FALSE;
   guint i;
 
   for (i = 0; i < order->len; i++)
@@ -248,12 +263,16 @@ mark_operators (const LptConfig *config,
       if ((node->flags & LPT_NODE_RAISED) != 0 || node->data != NULL || node->op == LPT_OP_DEQUANTIZE ||
           (node->info->flags & (LPT_OP_F_SINK | LPT_OP_F_SHAPE)) != 0)
         continue;
-      if (mark_operator (node) && keeps_restrictions (config, node))
-        any = TRUE;
-      else if ((node->flags & LPT_NODE_RAISED) != 0 || (node->info->flags & LPT_OP_F_WEIGHTED) != 0)
+      const gboolean weighted = (node->info->flags & LPT_OP_F_WEIGHTED) != 0;
+      const gboolean stays = weighted && has_real_weights (node), marked = !stays && mark_operator (node);
+
+      if (marked ? !keeps_restrictions (config, node) : weighted && !stays)
         return FALSE;
+      any |= marked;
+      products |= marked && weighted;
+      real |= stays;
     }
-  return any;
+  return any && (products || !real);
 }
 
 static gboolean
