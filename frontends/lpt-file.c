@@ -108,17 +108,33 @@ load_text (const char *path, const LptLoadOptions *options, GError **error)
   return NULL;
 }
 
-static const struct
-{
-  gboolean  (*is)   (const Head *head);
-  LptGraph *(*load) (const char *path, const LptLoadOptions *options, GError **error);
-} readers[] = {
+typedef LptGraph *(*Load) (const char *path, const LptLoadOptions *options, GError **error);
+
+static const struct { gboolean (*is) (const Head *head); Load load; } readers[] = {
   { is_tflite, load_tflite },        /* before those that skip white space: its first bytes are a number */
   { is_xml, load_xml },
   { is_native_json, load_json },
   { is_text, load_text },
   { is_other, load_onnx },
 };
+
+/* Options are for one form of file: FALSE + error where one is given for another. */
+static gboolean
+takes_options (Load load, const char *path, const LptLoadOptions *options, GError **error)
+{
+  const struct { Load load; gboolean given; const char *what; } only[] = {
+    { load_xml, options->weights != NULL, "is no OpenVINO IR: weights of its own are not for it" },
+    { load_tflite, options->signature != NULL, "is no TensorFlow Lite model: it has no signatures" },
+    { load_onnx, options->encodings != NULL, "is no ONNX model: encodings are not for it" },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (only); i++)
+    if (only[i].given && load != only[i].load)
+      {
+        g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: %s", path, only[i].what);
+        return FALSE;
+      }
+  return TRUE;
+}
 
 /* "PATH: unsupported: this is ..." in place of what a reader said; does nothing for NULL. */
 static gboolean
@@ -162,23 +178,8 @@ lpt_graph_load (const char *path, const LptLoadOptions *options, GError **error)
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
     if (readers[i].is (&head))
       {
-        if (readers[i].load != load_xml && options->weights != NULL)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID,
-                         "%s: is no OpenVINO IR: weights of its own are not for it", path);
-            return NULL;
-          }
-        if (readers[i].load != load_tflite && options->signature != NULL)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no TensorFlow Lite model: it has no signatures",
-                         path);
-            return NULL;
-          }
-        if (readers[i].load != load_onnx && options->encodings != NULL)
-          {
-            g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: is no ONNX model: encodings are not for it", path);
-            return NULL;
-          }
+        if (!takes_options (readers[i].load, path, options, error))
+          return NULL;
         LptGraph *graph = readers[i].load (path, options, error);
         g_autofree char *guess = graph == NULL && readers[i].is == is_other
                                      ? lpt_foreign_guess (path, (const guint8 *) buffer, n)
