@@ -35,6 +35,7 @@ typedef struct
   LptIntOp  op;
   gboolean  product;
   gboolean  in_float, away;
+  gint      axis;          /* -1: nothing varies */
   guint     n;
   gint64    inner;         /* elements behind the axis */
   gint32    lo, hi;
@@ -151,7 +152,6 @@ lpt_int_affine_new (LptNode              *node,
                     const LptRequantRule *rule,
                     GError              **error)
 {
-  const LptFloats *shift = &LPT_ATTRS (node, LptBinaryAttrs)->shift;
   LptValue *const values[3] = { lpt_node_in (node, 0), lpt_node_in (node, 1), lpt_node_out (node) };
   const double sign = node->op == LPT_OP_SUBTRACT ? -1 : 1;
   Affine *affine;
@@ -168,6 +168,7 @@ lpt_int_affine_new (LptNode              *node,
   affine->product = node->op == LPT_OP_MULTIPLY;
   affine->away = rule->algorithm == LPT_ALGO_FLOAT_AWAY;
   affine->in_float = affine->away || rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_ZERO;
+  affine->axis = axis;
   affine->n = n;
   affine->inner = 1;
   for (gint i = axis + 1; n > 1 && i < values[2]->shape.rank; i++)
@@ -180,7 +181,7 @@ lpt_int_affine_new (LptNode              *node,
       Channel *channel = &affine->channels[c];
       double s[3];
       gint32 z[3];
-      const double b = shift->n == 0 ? 0 : shift->v[shift->n == 1 ? 0 : c];
+      const double b = lpt_int_shift (node, c);
 
       for (guint i = 0; i < 3; i++)
         {
@@ -203,4 +204,26 @@ lpt_int_affine_new (LptNode              *node,
     }
 
   return &affine->op;
+}
+
+gint
+lpt_int_affine_axis (const LptIntOp *op,
+                     gsize          *n,
+                     gsize          *inner)
+{
+  const Affine *affine = (const Affine *) op;
+
+  *n = affine->n;
+  *inner = (gsize) affine->inner;
+
+  return affine->axis;
+}
+
+const LptSum64 *
+lpt_int_affine_sum (const LptIntOp *op,
+                    gsize           c)
+{
+  const Affine *affine = (const Affine *) op;
+
+  return affine->in_float ? NULL : &affine->channels[affine->n == 1 ? 0 : c].sum;
 }

@@ -136,6 +136,22 @@ typedef struct
 
 LptIntResizeTap lpt_int_resize_tap (const LptIntOp *op, gint64 i, gint64 in, gint64 out);
 
+/* What an Add, Subtract or Multiply adds to the result of channel @c before the rounding, in steps of its scale. */
+static inline double
+lpt_int_shift (const LptNode *node,
+               gsize          c)
+{
+  const LptFloats *shift = &LPT_ATTRS (node, LptBinaryAttrs)->shift;
+
+  return shift->n == 0 ? 0 : shift->v[shift->n == 1 ? 0 : c];
+}
+
+/* Their general form: the axis of what varies, -1: nothing does; @n: channels along it, @inner: elements of each that
+ * follow each other. */
+gint            lpt_int_affine_axis (const LptIntOp *op, gsize *n, gsize *inner);
+/* Of channel @c: for codes without their zero points; NULL: the mode computes in float32. */
+const LptSum64 *lpt_int_affine_sum  (const LptIntOp *op, gsize c);
+
 /* Concat: what becomes of the codes of input @k. */
 const struct _LptIntRescale *lpt_int_concat_rescale (const LptIntOp *op, guint k);
 /* Requantize: of the codes of channel @k. */

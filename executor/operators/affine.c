@@ -132,51 +132,6 @@ only_axis (const LptShape *shape,
   return axis;
 }
 
-/* The axis of all parameters that vary, how many they are and how many elements of each follow each other; an axis of
- * -1: none does. */
-static gboolean
-find_axis (const LptProgramOp *op,
-           const LptArray     *arrays[3],
-           gint               *axis,
-           gsize              *n,
-           gsize              *inner)
-{
-  const guint n_shift = LPT_ATTRS (op->node, LptBinaryAttrs)->shift.n;
-  guint i;
-
-  *axis = -1;
-  *n = *inner = 1;
-  for (i = 0; i < 3; i++)
-    {
-      const LptQuant *quant = arrays[i]->quant;
-
-      if (quant->n == 1)
-        continue;
-      if (*n > 1 && (quant->n != *n || quant->axis != *axis))
-        return FALSE;
-      *axis = quant->axis;
-      *n = quant->n;
-      *inner = (gsize) lpt_quant_run (quant, &arrays[i]->shape);
-    }
-
-  /* op->integer is there: the axis is one of the result. */
-  if (n_shift > 1 && *n == 1 &&
-      lpt_axis_normalize (LPT_ATTRS (op->node, LptBinaryAttrs)->shift_axis, arrays[2]->shape.rank, axis))
-    {
-      *n = n_shift;
-      *inner = (gsize) lpt_dims_product (&arrays[2]->shape, *axis + 1, arrays[2]->shape.rank);
-    }
-
-  return n_shift <= 1 || n_shift == *n;
-}
-
-static gboolean
-is_float_mode (const LptRequantRule *rule)
-{
-  return rule->algorithm == LPT_ALGO_FLOAT || rule->algorithm == LPT_ALGO_FLOAT_AWAY ||
-         rule->algorithm == LPT_ALGO_FLOAT_ZERO;
-}
-
 /* What the op has. */
 typedef struct
 {
@@ -217,15 +172,16 @@ static gboolean
 match (const LptProgramOp *op,
        Sum                *f)
 {
-  const LptRequantRule *rule = lpt_requant_node_rule (op->node);
   const LptShape *shape = &op->out[0]->array.shape;
   guint k;
 
   *f = (Sum) { .arrays = { &op->in[0]->array, &op->in[1]->array, &op->out[0]->array } };
-  if (rule == NULL || is_float_mode (rule) || !lpt_int_is_affine (op->node) || !is_codes (f->arrays[2]) ||
+  if (!lpt_int_is_affine (op->node) || lpt_int_affine_sum (op->integer, 0) == NULL || !is_codes (f->arrays[2]) ||
       !lpt_shape_is_static (shape) || lpt_program_count (op->out[0]) == 0 ||
-      !is_operand (op->in[0]) || !is_operand (op->in[1]) ||
-      !find_axis (op, f->arrays, &f->axis, &f->channels, &f->inner) || !find_repeated (f))
+      !is_operand (op->in[0]) || !is_operand (op->in[1]))
+    return FALSE;
+  f->axis = lpt_int_affine_axis (op->integer, &f->channels, &f->inner);
+  if (!find_repeated (f))
     return FALSE;
   for (k = 0; k < 2; k++)
     f->last |= op->in[k]->layout == LPT_LAYOUT_WORDS_LAST || lpt_codes_layout (op->in[k]) == LPT_LAYOUT_CODES_LAST;
@@ -249,10 +205,8 @@ set_parameters (Affine                *s,
                 const LptProgramOp    *op,
                 const LptArray *const  arrays[3])
 {
-  const LptFloats *shift = &LPT_ATTRS (op->node, LptBinaryAttrs)->shift;
-  const double sign = op->node->op == LPT_OP_SUBTRACT ? -1 : 1;
   guint k;
-  gsize c, i;
+  gsize i;
 
   for (k = 0; k < G_N_ELEMENTS (s->words); k++)
     if ((s->words[k] = lpt_program_array (s->n, sizeof (gint32))) == NULL)
@@ -262,24 +216,15 @@ set_parameters (Affine                *s,
       return FALSE;
   for (i = 0; i < s->n; i++)
     {
-      double real[3], b;
-      LptSum64 sum;
+      const gsize c = i % s->channels;
+      const LptSum64 *sum = lpt_int_affine_sum (op->integer, c);
 
-      c = i % s->channels;
-      b = shift->n == 0 ? 0 : shift->v[shift->n == 1 ? 0 : c];
       for (k = 0; k < 3; k++)
-        {
-          real[k] = arrays[k]->quant->scale[arrays[k]->quant->n == 1 ? 0 : c];
-          s->words[k][i] = zero_of (arrays[k], c);
-        }
-      if (s->affine.product)
-        lpt_sum64_make (&sum, 1, (double[]) { real[0] * real[1] / real[2] }, (gint32[]) { 0 }, b);
-      else
-        lpt_sum64_make (&sum, 2, (double[]) { real[0] / real[2], sign * real[1] / real[2] }, (gint32[]) { 0, 0 }, b);
-      s->words[3][i] = sum.m[0];
-      s->words[4][i] = s->affine.product ? 0 : sum.m[1];
-      s->longs[0][i] = sum.bias + ((gint64) 1 << (sum.shift - 1));
-      s->longs[1][i] = sum.shift;
+        s->words[k][i] = zero_of (arrays[k], c);
+      s->words[3][i] = sum->m[0];
+      s->words[4][i] = s->affine.product ? 0 : sum->m[1];
+      s->longs[0][i] = sum->bias + ((gint64) 1 << (sum->shift - 1));
+      s->longs[1][i] = sum->shift;
     }
 
   return TRUE;

@@ -108,7 +108,7 @@ lpt_sum_of (const LptProgramOp *step,
     {
       LptSum64 sum;
 
-      lpt_sum64_make (&sum, 2, (double[]) { sa / sy, sb / sy }, zeros, shift->n == 1 ? shift->v[0] : 0.0);
+      lpt_sum64_make (&sum, 2, (double[]) { sa / sy, sb / sy }, zeros, lpt_int_shift (step->node, 0));
       add->form = LPT_ADD_SINGLE;
       add->m1 = sum.m[0];
       add->m2 = sum.m[1];
