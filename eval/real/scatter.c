@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "eval/lpt-exec-ops.h"
-#include "ir/scalar/lpt-loop.h"
 #include "eval/lpt-move.h"
+#include "eval/lpt-scatter.h"
+#include "ir/scalar/lpt-loop.h"
 
 gboolean
 lpt_run_scatter_update (LptCall *call,
@@ -316,22 +317,16 @@ lpt_run_scatter_elements (LptCall *call,
   return TRUE;
 }
 
-/* y[k] = y[k] op x[k] of reals. One sum, difference or product of two f32 is the same whether f64 is between or not:
- * 53 bits are more than twice 24 and 2. */
-static void
-reduce_row (int           reduction,
-            gint64        n,
-            const float  *x,
-            float        *y)
+void
+lpt_scatter_row (LptReduction reduction,
+                 gsize        n,
+                 const float *x,
+                 float       *y)
 {
-  gint64 k;
+  gsize k;
 
   switch (reduction)
     {
-    case LPT_REDUCTION_SUM: case LPT_REDUCTION_MEAN:
-      for (k = 0; k < n; k++)
-        y[k] += x[k];
-      break;
     case LPT_REDUCTION_SUB:
       for (k = 0; k < n; k++)
         y[k] -= x[k];
@@ -340,9 +335,17 @@ reduce_row (int           reduction,
       for (k = 0; k < n; k++)
         y[k] *= x[k];
       break;
+    case LPT_REDUCTION_MIN:
+      for (k = 0; k < n; k++)
+        y[k] = MIN (y[k], x[k]);
+      break;
+    case LPT_REDUCTION_MAX:
+      for (k = 0; k < n; k++)
+        y[k] = MAX (y[k], x[k]);
+      break;
     default:
       for (k = 0; k < n; k++)
-        y[k] = (float) reduce (reduction, y[k], x[k]);
+        y[k] += x[k];
     }
 }
 
@@ -350,7 +353,7 @@ gboolean
 lpt_run_scatter_nd (LptCall *call,
                     GError **error)
 {
-  int reduction = LPT_ATTRS (call->node, LptScatterAttrs)->reduction;
+  const LptReduction reduction = LPT_ATTRS (call->node, LptScatterAttrs)->reduction;
   const LptShape *data = &call->in[0].shape, *shape = &call->in[1].shape;
   gint64 tuple, inner, size, n, i, k, at, one;
   Scatter s;
@@ -384,7 +387,7 @@ lpt_run_scatter_nd (LptCall *call,
       if (reduction == LPT_REDUCTION_NONE)
         memcpy ((char *) s.y + at * inner * size, (const char *) s.updates + i * inner * size, (gsize) (inner * size));
       else if (!s.integer)
-        reduce_row (reduction, inner, (const float *) s.updates + i * inner, (float *) s.y + at * inner);
+        lpt_scatter_row (reduction, (gsize) inner, (const float *) s.updates + i * inner, (float *) s.y + at * inner);
       else
         for (k = 0; k < inner; k++)
           put (&s, at * inner + k,

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "eval/lpt-scatter.h"
 #include "executor/operators/indexed.h"
 #include "ir/scalar/lpt-loop.h"
 
@@ -29,38 +30,6 @@ typedef struct
   LptReduction reduction;
   gsize        lines, n, whole, bytes, size;       /* bytes of a row, of all data */
 } Rows;
-
-static void
-reduce_row (LptReduction reduction,
-            gsize        n,
-            const float *x,
-            float       *y)
-{
-  gsize k;
-
-  switch (reduction)
-    {
-    case LPT_REDUCTION_SUB:
-      for (k = 0; k < n; k++)
-        y[k] -= x[k];
-      break;
-    case LPT_REDUCTION_PROD:
-      for (k = 0; k < n; k++)
-        y[k] *= x[k];
-      break;
-    case LPT_REDUCTION_MIN:
-      for (k = 0; k < n; k++)
-        y[k] = MIN (y[k], x[k]);
-      break;
-    case LPT_REDUCTION_MAX:
-      for (k = 0; k < n; k++)
-        y[k] = MAX (y[k], x[k]);
-      break;
-    default:
-      for (k = 0; k < n; k++)
-        y[k] += x[k];
-    }
-}
 
 static void
 rows_run (const LptProgramOp *op,
@@ -82,7 +51,7 @@ rows_run (const LptProgramOp *op,
         if (r->reduction == LPT_REDUCTION_NONE)
           lpt_copy_few (to, from, r->bytes);
         else
-          reduce_row (r->reduction, r->bytes / sizeof (float), (gconstpointer) from, (gpointer) to);
+          lpt_scatter_row (r->reduction, r->bytes / sizeof (float), (gconstpointer) from, (gpointer) to);
       }
 }
 
