@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Every reason that a pass gives is seen in a test: test-reasons.py SOURCE_DIR
+"""Every reason that a pass gives, and every remark of an operator, is seen in a test: test-reasons.py SOURCE_DIR
 
 A reason is a row of passes/core/lpt-reasons.def. It is seen where a golden file has it as a remark, where test-explain or a case of the command line expects its wording or its
-code, or where a page shows it (docs/explain.md, whose blocks are what the tool prints). What no test sees stands in tests/house/reasons.txt, "CODE: why",
-which only shrinks.
+code, or where a page shows it (docs/explain.md, whose blocks are what the tool prints). A remark, a row of executor/operators/remarks.def, is seen where a
+golden program has its code behind "reference:", or a case of the command line expects it there. What no test sees stands in tests/house/reasons.txt,
+"CODE: why", which only shrinks.
 Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
@@ -33,8 +34,15 @@ for code, wording in rows:
         bad.append('no test sees "%s" [%s]: a golden file (CONTRIBUTING.md, "A pass")' % (wording, code))
     elif seen and code in excused:
         bad.append("tests/house/reasons.txt has %s, which a test sees" % code)
-bad += ["tests/house/reasons.txt has %s, which is no reason" % code for code in excused if code not in dict(rows)]
+codes = re.findall(r'^LPT_REMARK \(\w+, +"([^"]*)"', read("executor/operators/remarks.def"), re.M)
+programs = "\n".join(open(p).read() for name in ("golden-program/*/*.lpt", "cli/cases/*") for p in sorted(glob.glob(os.path.join(source, "tests", name))))
+said = {code for line in re.findall(r"reference: ([a-z -]+)", programs) for code in line.split()}
+for code in codes:
+    if (code in said) == (code in excused):
+        bad.append(("tests/house/reasons.txt has %s, which a test sees" if code in said else
+                    'no test sees the remark %s: a golden program (CONTRIBUTING.md, "A kernel")') % code)
+bad += ["tests/house/reasons.txt has %s, which is neither reason nor remark" % code for code in excused if code not in dict(rows) and code not in codes]
 for line in bad:
     print("# " + line)
-print("%sok 1 - %d reasons are seen in a test" % ("not " if bad else "", len(rows) - len(excused)))
+print("%sok 1 - %d reasons and remarks are seen in a test" % ("not " if bad else "", len(rows) + len(codes) - len(excused)))
 sys.exit(len(bad) > 0)
