@@ -2,7 +2,8 @@
 """What CONTRIBUTING.md says can be done: test-recipes.py SOURCE_DIR BUILD_DIR
 
 Of each command in it: a script is there, runs and knows its options; a program is built; a preset is in CMakePresets.json; what `ctest -R` names is a test; of
-each path: it is there (NAME, FAMILY, ISA and PASS stand for any). Each pass of the program is in the table of docs/architecture.md. Prints TAP.
+each path: it is there (NAME, FAMILY, ISA and PASS stand for any). Each pass of the program is in the table of docs/architecture.md. Sources that README.md and
+pages of docs/ name in backquotes are there. Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -86,5 +87,13 @@ absent = [row.replace("_", "-") for row in rows if "`%s`" % row.replace("_", "-"
 for name in absent:
     print("# docs/architecture.md does not say what %s decides" % name)
 print("%sok 2 - %d passes of docs/architecture.md" % ("not " if absent else "", len(rows)))
-print("1..2")
-sys.exit(len(bad) + len(absent) > 0)
+
+ROOMS = "include|ir|eval|passes|executor|frontends|quantize|report|cli|tests|bench|scripts"
+pages = ["README.md"] + sorted(os.path.relpath(page, source) for page in glob.glob(os.path.join(source, "docs/*.md")))
+named = sorted({(page, path) for page in pages for path in re.findall(r"`((?:%s)/[\w./*-]*)`" % ROOMS, open(os.path.join(source, page)).read())})
+gone = ["%s names %s, which is not there" % (page, path) for page, path in named if not is_there(path)]
+for line in gone:
+    print("# " + line)
+print("%sok 3 - %d sources that pages name" % ("not " if gone else "", len(named)))
+print("1..3")
+sys.exit(len(bad) + len(absent) + len(gone) > 0)
