@@ -3,7 +3,7 @@
 
 A unit is a .c and a .h of one stem. Arrows between units are #include lines; arrows between object files are symbols that
 one asks for and the other defines (nm), so that a declaration by hand hides nothing. FLOORS has the rooms from the ground up.
-Prints TAP.
+A pass, of graphs or of programs, calls no other one. Prints TAP.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -100,6 +100,14 @@ def read_symbols(build):
     return objects
 
 
+def read_passes(root):
+    """Their files: one each in passes/, and those of the rows of program-passes.def."""
+    with open(os.path.join(root, "executor/program/program-passes.def")) as f:
+        names = re.findall(r"^LPT_PROGRAM_PASS \((\w+), \w+\)$", f.read(), re.M)
+    passes = {"executor/program/%s.c" % name.replace("_", "-") for name in names}
+    return passes | {"passes/" + name for name in os.listdir(os.path.join(root, "passes")) if name.endswith(".c")}
+
+
 def check(number, what, wrong):
     for line in wrong:
         print("# " + line)
@@ -114,13 +122,17 @@ def main():
     home = {symbol: source for source, (defined, _) in objects.items() for symbol in defined}
     calls = sorted({"%s -> %s (%s)" % (source, home[s], s) for source, (_, undefined) in objects.items()
                     for s in undefined if s in home and is_upward(source, home[s])})
-    print("1..5")
+    passes = read_passes(root)
+    between = sorted({"%s -> %s (%s)" % (source, home[s], s) for source in passes & set(objects) for s in objects[source][1]
+                      if home.get(s, source) != source and home[s] in passes})
+    print("1..6")
     good = [check(1, "includes go downwards", sorted("%s -> %s" % (a, b) for a, bs in arrows.items() for b in bs if is_upward(a, b))),
             check(2, "no circles of units", [" ".join(c) for c in circles(arrows)]),
             check(3, "cli/ includes public headers only", sorted("%s -> %s" % p for p in private)),
             check(4, "calls go downwards", calls),
             check(5, "objects were found", [] if len(objects) > 300 and floor("ir/lpt-op.c") is not None and "ir/lpt-op.c" in objects
-                  else ["%d objects" % len(objects)])]
+                  else ["%d objects" % len(objects)]),
+            check(6, "passes call no other pass", between if len(passes & set(objects)) > 100 else ["%d passes" % len(passes & set(objects))])]
     sys.exit(not all(good))
 
 
