@@ -14,8 +14,8 @@
  *   CODES          8-bit codes row-major, in u8 form: i8 codes plus 128
  *   CODES_LAST     codes in u8 form, channels (axis 1) last
  *   CODES_PITCHED  the same, but each pixel is a part of a wider one: the pitch, bytes from pixel to pixel, is that of
- *   the value in
- *                  whose storage it lies. Parts of a concatenation and pieces of a split along the channels
+ *                  the value in whose storage it lies. Parts of a concatenation and pieces of a split along the
+ *                  channels
  *   WORDS_LAST     f32 or int32, channels last
  *
  * Where two are the same bytes (u8 codes, one pixel, one channel) they are one (lpt_program_layout()). The same numbers
@@ -65,7 +65,7 @@ struct _LptProgramValue
   guint          index;      /* in program->values */
   LptValue      *origin;     /* in the program's copy of the graph */
   LptArray       array;      /* type, shape, quantization; without data unless it is a constant */
-  LptValueLayout      layout;
+  LptValueLayout layout;
   gsize          pitch;      /* elements from pixel to pixel where the channels are last */
   LptProgramOp  *def;        /* what makes it; NULL: inputs, constants */
   GPtrArray     *uses;       /* LptProgramOp that read it, once for each operand */
@@ -104,10 +104,10 @@ typedef LptOpSpan (*LptFormAccess) (const LptProgramOp *op, gsize task, guint k)
 typedef struct
 {
   LptProgramValue *value;
-  LptValueLayout        layout;
-  gboolean         pitched;    /* may be CODES_PITCHED instead of CODES_LAST */
-  gboolean         planes;     /* may be CODES instead of CODES_LAST: where nobody has made that it will be */
-  gboolean         overwritten;        /* the output may be written over it: it is read where it is written, just before */
+  LptValueLayout   layout;
+  gboolean         pitched;      /* may be CODES_PITCHED instead of CODES_LAST */
+  gboolean         planes;       /* may be CODES instead of CODES_LAST: where nobody has made that it will be */
+  gboolean         overwritten;  /* the output may be written over it: it is read where it is written, just before */
 } LptOperand;
 
 /* Of a form that is about to be set: it has its own copy of them. */
@@ -140,7 +140,7 @@ typedef struct
   guint          n_in;
   LptOperand    *in;           /* n_in; owned by the op */
   LptProgramValue *out;
-  LptValueLayout      out_layout;
+  LptValueLayout   out_layout;
   gboolean       out_pitched;  /* may be CODES_PITCHED instead of CODES_LAST */
   guint          n_more;       /* outputs besides `out`. Such an op is not overlapped with others */
   LptValueLayout more_layout;
