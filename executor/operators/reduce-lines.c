@@ -2,7 +2,7 @@
  *
  * Axes that are neighbours are one: elements before them, in them, behind them. Of others, tables tell where the lines
  * start, and where in a line its rows (or runs of elements, where the last axis is one) do. Extremes are those of the
- * codes; sums end in the output stage of products where one multiplier makes codes of them, else in the op's own
+ * codes; sums end in the epilogue of products where one multiplier makes codes of them, else in the op's own
  * function (pool.c). The channels alone are lines without gaps where they are last.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -126,12 +126,12 @@ add_op (Sweep        *s,
   s->program->workspace = MAX (s->program->workspace, form->workspace);
 }
 
-/* @value in @layout, for @reader. */
+/* @value in @layout, which it has already or a convert in front of @reader makes. */
 static LptProgramValue *
-provide (Sweep           *s,
-         LptProgramValue *value,
-         LptValueLayout   layout,
-         LptProgramOp    *reader)
+convert_to (Sweep           *s,
+            LptProgramValue *value,
+            LptValueLayout   layout,
+            LptProgramOp    *reader)
 {
   LptValueLayout from = first_layout (s, value);
   LptProgramOp *convert;
@@ -172,7 +172,7 @@ add_form (Sweep        *s,
         in->layout = lpt_program_layout (in->value, LPT_LAYOUT_CODES);
       if (in->layout == LPT_LAYOUT_CODES_LAST && in->pitched && !last && pitched)
         in->layout = LPT_LAYOUT_CODES_PITCHED;
-      in->value = provide (s, in->value, in->layout, op);
+      in->value = convert_to (s, in->value, in->layout, op);
     }
   add_op (s, op);
 }
@@ -215,13 +215,13 @@ add_reference (Sweep        *s,
     return;
   if (lpt_program_renames (op, LPT_LAYOUT_TYPED))
     {
-      provide (s, op->in[0], LPT_LAYOUT_TYPED, op);
+      convert_to (s, op->in[0], LPT_LAYOUT_TYPED, op);
       add_name (s, op);
       return;
     }
   for (k = 0; k < op->n_in; k++)
     if (op->in[k] != NULL)
-      op->in[k] = provide (s, op->in[k], LPT_LAYOUT_TYPED, op);
+      op->in[k] = convert_to (s, op->in[k], LPT_LAYOUT_TYPED, op);
   for (k = 0; k < op->n_out; k++)
     add_made (s, op->out[k], LPT_LAYOUT_TYPED);
   add_op (s, op);
@@ -243,7 +243,7 @@ lpt_program_choose_layouts (LptProgram *program,
       add_reference (&s, order->pdata[i]);
   for (i = 0; i < program->n_outputs; i++)
     if (program->outputs[i]->kind == LPT_STORAGE_DYNAMIC || program->outputs[i]->kind == LPT_STORAGE_VIEW)
-      program->outputs[i] = provide (&s, program->outputs[i], LPT_LAYOUT_TYPED, order->pdata[order->len - 1]);
+      program->outputs[i] = convert_to (&s, program->outputs[i], LPT_LAYOUT_TYPED, order->pdata[order->len - 1]);
   for (i = 0; i < n; i++)
     {
       LptProgramValue *value = program->values->pdata[i];

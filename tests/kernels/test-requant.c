@@ -1,4 +1,4 @@
-/* tests/kernels/test-requant.c - every output stage against the scalar one
+/* tests/kernels/test-requant.c - every epilogue against the scalar one
  *
  * All schemes, stores and residual forms, per-channel parameters with multipliers from 2^-31 to 2^31 and
  * accumulators at the limits, odd sizes, channel offsets, guard bytes.

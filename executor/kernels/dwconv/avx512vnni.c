@@ -1,6 +1,6 @@
 /* executor/kernels/dwconv/avx512vnni.c - depthwise convolution on vpdpbusd
  *
- * 64 channels at a time where the output stage is fused, or 32 of two rows; the rest sixteen at a time (block512.h).
+ * 64 channels at a time where the epilogue is fused, or 32 of two rows; the rest sixteen at a time (block512.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

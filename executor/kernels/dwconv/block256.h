@@ -17,7 +17,7 @@
 #include "executor/kernels/partial128.h"
 
 #define PIXELS 4       /* summed together */
-#define AT_ONCE 8      /* given to the output stage together */
+#define AT_ONCE 8      /* given to the epilogue together */
 #define MAX_STEPS 14   /* of a kernel whose weights are made ready in front of a row: those of 7 x 7 */
 
 typedef struct {

@@ -73,7 +73,7 @@ load_column (const Block *b, const uint8_t *const *col, size_t n, bool whole)
   return _mm512_shuffle_epi8 (_mm512_permutexvar_epi32 (lanes, x), bytes);
 }
 
-/* Sums of `pixels` (1 to 4) pixels from i on; STAGE_NONE: the general output stage runs. */
+/* Sums of `pixels` (1 to 4) pixels from i on; STAGE_NONE: the general epilogue runs. */
 LPT_TILE void
 finish (const Block *b, int stage, size_t i, size_t pixels, __m512i x0, __m512i x1, __m512i x2, __m512i x3)
 {

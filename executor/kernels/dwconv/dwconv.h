@@ -1,4 +1,4 @@
-/* executor/kernels/dwconv/dwconv.h - depthwise convolution, channels last, output stage fused
+/* executor/kernels/dwconv/dwconv.h - depthwise convolution, channels last, epilogue fused
  *
  *   out[y][x][c*mult + j] = stage (sum over ky, kx of in[y*sh - pt + ky*dh][x*sw - pl + kx*dw][c] * w[ky][kx][c*mult +
  *   j])

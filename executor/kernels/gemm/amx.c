@@ -13,7 +13,7 @@
  *
  * Groups end with lines (LptGemmBlock), since rows of two lines are not at a fixed distance; those of a line are equal.
  *
- * Sums go through memory to the output stage, which runs between the steps of the next tile: the two use different units.
+ * Sums go through memory to the epilogue, which runs between the steps of the next tile: the two use different units.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ typedef struct Waiting Waiting;
 /* The next `rows` of a waiting tile. */
 typedef void (*Store) (Waiting *w, size_t rows);
 
-/* A tile whose sums wait for the output stage. */
+/* A tile whose sums wait for the epilogue. */
 struct Waiting {
   Store          store;     /* NULL: nothing waits */
   const int32_t *acc;       /* PAIR rows of WIDE sums */
@@ -135,7 +135,7 @@ prepare (Sweep *s, const LptGemmBlock *b, size_t first, size_t end, const uint8_
   BARRIER;
 }
 
-/* --- output stage --- */
+/* --- epilogue --- */
 
 /* Words of the next rows; the flags are constants. */
 INLINE void

@@ -1,4 +1,4 @@
-/* executor/kernels/gemm/gemm.h - matrix product of u8 activations and s8 weights, output stage fused
+/* executor/kernels/gemm/gemm.h - matrix product of u8 activations and s8 weights, epilogue fused
  *
  *   acc[m][n] = sum over taps and k of a (m, tap)[k] * w[tap][k][n]          (exact in int32)
  *
@@ -46,7 +46,7 @@ typedef struct {
   size_t         ldr;
 } LptGemmOut;
 
-/* The first stage of a fusable output stage on the registers: `columns` results in each row. `params` is what
+/* The first stage of a fusable epilogue on the registers: `columns` results in each row. `params` is what
  * LptGemmParams made of the panel's channels. */
 #define LPT_GEMM_PARAMS_SIZE 4096
 typedef void (*LptGemmParams) (const LptEpilogue *e, size_t channel0, size_t columns, void *params);
@@ -115,7 +115,7 @@ typedef void (*LptGemmPackPanel) (const LptGemmWeights *w, size_t n0, size_t n1,
 
 struct LptGemmBlock;
 
-/* A block loop of its own for rows that are many enough: columns [n0, n1), output stage `e` fused where it is fusable.
+/* A block loop of its own for rows that are many enough: columns [n0, n1), epilogue `e` fused where it is fusable.
  * `scratch`: bytes (), 64-byte aligned; dense: one tap, rows at a fixed distance. */
 typedef struct {
   size_t   least;                                                        /* rows */

@@ -1,4 +1,4 @@
-/* executor/kernels/gemm/one-row512.h - one row times all panels, fused output stage, on vpdpbusd, 512 bits
+/* executor/kernels/gemm/one-row512.h - one row times all panels, fused epilogue, on vpdpbusd, 512 bits
  *
  * A product with one row is bound by the bytes of its weights and, where those are few, by what is done for each panel.
  * So the limits are made once and a panel's parameters go from their arrays into registers. Weights are one stream:

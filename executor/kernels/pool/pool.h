@@ -57,7 +57,7 @@ typedef struct {
   size_t                   ldo;
 } LptPoolOp;
 
-/* The output stage with one multiplier for all sums: equal entries serve every block of LPT_POOL_BLOCK. */
+/* The epilogue with one multiplier for all sums: equal entries serve every block of LPT_POOL_BLOCK. */
 #define LPT_POOL_BLOCK 64
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/avx2.c - the output stage on sixteen channels at a time
+/* executor/kernels/requant/avx2.c - the epilogue on sixteen channels at a time
  *
  * Single rounding is one fused multiply-add where lpt-fma.c proves it for sixteen channels: it and the conversion
  * behind it round down as the control register says, since instructions of AVX2 have no rounding of their own. The

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/avx512vnni.c - the output stage on sixteen channels at a time
+/* executor/kernels/requant/avx512vnni.c - the epilogue on sixteen channels at a time
  *
  * Channel blocks outside, rows inside: parameters stay in registers.
  *

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/body.h - the output stage in plain C: the specification of requant.h
+/* executor/kernels/requant/body.h - the epilogue in plain C: the specification of requant.h
  *
  * scalar.c exports it; other instruction sets keep it for parameters that their vectors do not take.
  *

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/lpt-epilogue.c - the table of output stages
+/* executor/kernels/requant/lpt-epilogue.c - the table of epilogues
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/neon.c - the output stage on four channels at a time
+/* executor/kernels/requant/neon.c - the epilogue on four channels at a time
  *
  * sqrdmulh is srdhm, and a rounding shift rounds half up; double's ties away come from taking one off negative values
  * first.

@@ -1,4 +1,4 @@
-/* executor/kernels/requant/requant.h - the output stage that gemm, convolutions and add share
+/* executor/kernels/requant/requant.h - the epilogue that gemm, convolutions and add share
  *
  *   acc + bias[c] - row_sum[r] * weight_zp[c]
  *     Q8:  -> requantize (scheme) -> clamp [lo, hi] -> table -> (+ residual -> clamp -> table) -> byte
