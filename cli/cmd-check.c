@@ -73,8 +73,7 @@ cmd_check (int argc, char **argv)
   const CmdLine line = { entries, "IN --target NAME", "Prints each violation; exit code 1 when there is any.", 1, 1 };
   if (!cmd_parse (&argc, &argv, &line, &code))
     return code;
-  if (args.target == NULL && args.config == NULL && args.restrict_ == NULL && args.per_tensor == NULL &&
-      args.keep == NULL)
+  if (!cmd_target_is_given (&args))
     return cmd_usage ("check: --target NAME (or --config FILE) is missing");
   GError *error = NULL;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args, &code);

@@ -10,6 +10,35 @@
 
 #include <string.h>
 
+/* An option that restricts ops or nodes. */
+typedef struct
+{
+  gboolean keep;
+  char    *text;
+} Restriction;
+
+/* In the order of the command line; one command runs in a process. */
+static GArray *restrictions;
+
+static void
+restriction_clear (gpointer restriction)
+{
+  g_free (((Restriction *) restriction)->text);
+}
+
+gboolean
+cmd_on_restriction (const char *option, const char *value, gpointer data, GError **error)
+{
+  const Restriction one = { g_str_equal (option, "--keep"), g_strdup (value) };
+  if (restrictions == NULL)
+    {
+      restrictions = g_array_new (FALSE, FALSE, sizeof (Restriction));
+      g_array_set_clear_func (restrictions, restriction_clear);
+    }
+  g_array_append_val (restrictions, one);
+  return TRUE;
+}
+
 static gboolean
 has_entry (const GOptionEntry *entries, const char *name)
 {
@@ -53,9 +82,8 @@ cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *more)
 void
 cmd_pipeline_args_clear (CmdPipelineArgs *args)
 {
-  g_strfreev (args->restrict_);
+  g_clear_pointer (&restrictions, g_array_unref);
   g_strfreev (args->per_tensor);
-  g_strfreev (args->keep);
   g_strfreev (args->disable);
   g_strfreev (args->outputs);
   g_strfreev (args->requant);
@@ -67,10 +95,15 @@ cmd_pipeline_args_clear (CmdPipelineArgs *args)
 }
 
 gboolean
+cmd_target_is_given (const CmdPipelineArgs *args)
+{
+  return args->target != NULL || args->config != NULL || args->per_tensor != NULL || restrictions != NULL;
+}
+
+gboolean
 cmd_pipeline_is_given (const CmdPipelineArgs *args)
 {
-  return args->target != NULL || args->config != NULL || args->restrict_ != NULL || args->per_tensor != NULL ||
-         args->keep != NULL || args->disable != NULL || args->until != NULL || args->no_update_precisions ||
+  return cmd_target_is_given (args) || args->disable != NULL || args->until != NULL || args->no_update_precisions ||
          args->deq_precision != NULL || args->dynamic || args->weight_only_float;
 }
 
@@ -86,16 +119,34 @@ usage_error (GError *error)
 typedef gboolean (*ConfigFunc) (LptConfig *config, const char *text, GError **error);
 
 static gboolean
+apply_one (LptConfig *config, const char *text, const char *option, ConfigFunc apply, int *code)
+{
+  GError *error = NULL;
+  if (apply (config, text, &error))
+    return TRUE;
+  g_prefix_error (&error, "--%s %s: ", option, text);
+  *code = usage_error (error);
+  return FALSE;
+}
+
+static gboolean
 apply_all (LptConfig *config, char **texts, const char *option, ConfigFunc apply, int *code)
 {
   for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
-    {
-      GError *error = NULL;
-      if (apply (config, texts[i], &error))
-        continue;
-      g_prefix_error (&error, "--%s %s: ", option, texts[i]);
-      *code = usage_error (error);
+    if (!apply_one (config, texts[i], option, apply, code))
       return FALSE;
+  return TRUE;
+}
+
+static gboolean
+apply_restrictions (LptConfig *config, int *code)
+{
+  for (guint i = 0; restrictions != NULL && i < restrictions->len; i++)
+    {
+      const Restriction *one = &g_array_index (restrictions, Restriction, i);
+      if (!apply_one (config, one->text, one->keep ? "keep" : "restrict",
+                      one->keep ? lpt_config_keep : lpt_config_restrict, code))
+        return FALSE;
     }
   return TRUE;
 }
@@ -117,9 +168,8 @@ cmd_pipeline_config (const CmdPipelineArgs *args, int *code)
       *code = usage_error (error);
       return NULL;
     }
-  if (!apply_all (config, args->restrict_, "restrict", lpt_config_restrict, code)
+  if (!apply_restrictions (config, code)
       || !apply_all (config, args->per_tensor, "per-tensor", lpt_config_per_tensor, code)
-      || !apply_all (config, args->keep, "keep", lpt_config_keep, code)
       || !apply_all (config, args->disable, "disable", lpt_config_disable, code))
     return NULL;
   if (args->until != NULL && !lpt_stage_from_name (args->until, &config->until))
@@ -171,9 +221,14 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
       return NULL;
     }
   g_autoptr (GString) key = g_string_new (NULL);
-  char **const lists[] = { args->restrict_, args->per_tensor, args->keep,  args->disable,
-                           args->outputs,   args->requant,    args->shapes };
+  char **const lists[] = { args->per_tensor, args->disable, args->outputs, args->requant, args->shapes };
   const char *const texts[] = { args->target, config, args->until, args->deq_precision };
+  for (guint i = 0; restrictions != NULL && i < restrictions->len; i++)
+    {
+      const Restriction *one = &g_array_index (restrictions, Restriction, i);
+      g_string_append_printf (key, "%s %s\n", one->keep ? "keep" : "restrict", one->text);
+    }
+  g_string_append_c (key, '\n');
   for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
     add_list (key, lists[i]);
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)

@@ -10,17 +10,20 @@
 
 typedef struct
 {
-  char   **restrict_, **per_tensor, **keep, **disable, **outputs, **requant, **shapes;
+  char   **per_tensor, **disable, **outputs, **requant, **shapes;
   char    *target, *config, *until, *deq_precision;
   gboolean no_update_precisions, dynamic, weight_only_float;
 } CmdPipelineArgs;
 
+/* For the rows below: --restrict and --keep in the order of the command line, a later one counts. */
+gboolean cmd_on_restriction (const char *option, const char *value, gpointer data, GError **error);
+
 /* --restrict, --per-tensor and --keep as rows of a table of options. */
 #define CMD_RESTRICTION_ENTRIES(args) \
-  { "restrict", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->restrict_, \
+  { "restrict", 0, 0, G_OPTION_ARG_CALLBACK, cmd_on_restriction, \
     "Element types that an op's inputs may have: conv:u8,i8, node=NAME:u8,i8; an op alone never runs on integers", "OP|node=NAME[:P0[,P1...]]" }, \
   { "per-tensor", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->per_tensor, "Inputs that need one scale: conv:0", "OP|node=NAME[:PORT...]" }, \
-  { "keep", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->keep, "Nodes that never run on integers: --restrict node=NAME", "NAME|GLOB" }
+  { "keep", 0, 0, G_OPTION_ARG_CALLBACK, cmd_on_restriction, "Nodes that never run on integers: --restrict node=NAME", "NAME|GLOB" }
 
 /* The options as rows (transfer full, g_free): of @args, behind @more (ends with a NULL row, may be NULL), whose rows
  * stand for those of the same name. */
@@ -28,6 +31,8 @@ GOptionEntry *cmd_pipeline_entries (CmdPipelineArgs *args, const GOptionEntry *m
 void          cmd_pipeline_args_clear (CmdPipelineArgs *args);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CmdPipelineArgs, cmd_pipeline_args_clear)
 
+/* Does any option name a target, or restrict something? */
+gboolean      cmd_target_is_given (const CmdPipelineArgs *args);
 /* Does any option say how to transform? */
 gboolean      cmd_pipeline_is_given (const CmdPipelineArgs *args);
 /* All that the options ask for, as text (transfer full); NULL: *code is the exit code, the message is printed. */
