@@ -6,6 +6,7 @@
  */
 
 #include "frontends/signatures.h"
+#include "ir/storage/lpt-map-file.h"
 
 #include <lpt/lpt-file.h>
 #include <lpt/lpt-json.h>
@@ -273,7 +274,7 @@ save_tflite (LptGraph *graph, const char *path, const LptSaveOptions *options, G
 static const struct
 {
   const char *extension;
-  const char *weights;        /* of the file beside it: the extension that replaces (".bin") or is appended ("+.bin") */
+  const char *weights;        /* of the file beside it: an IR's (".bin"), or what is appended ("+.bin") */
   gboolean  (*save) (LptGraph *graph, const char *path, const LptSaveOptions *options, GError **error);
   const char *target;         /* of forms for lowered graphs */
 } writers[] = {
@@ -341,7 +342,8 @@ lpt_path_weights_beside (const char *path)
   const char *weights = i >= 0 ? writers[i].weights : NULL;
   if (weights == NULL)
     return NULL;
-  if (weights[0] == '+')
-    return g_strconcat (path, weights + 1, NULL);
-  return g_strdup_printf ("%.*s%s", (int) (strlen (path) - strlen (writers[i].extension)), path, weights);
+  if (weights[0] != '+')
+    return lpt_openvino_bin_path (path);
+  g_autofree char *real = lpt_path_behind_links (path);
+  return g_strconcat (real != NULL ? real : path, weights + 1, NULL);
 }

@@ -474,6 +474,16 @@ lpt_json_parse (const char *text, gsize length, GBytes *weights, const char *sou
   return root != NULL ? read_root (root, &file, error) : NULL;
 }
 
+/* Where the file of weights is looked for: beside @path, or where none lies there beside what that leads to. */
+static char *
+folder_of (const char *path, const char *name)
+{
+  g_autofree char *folder = g_path_get_dirname (path), *real = lpt_path_behind_links (path);
+  g_autofree char *beside = g_build_filename (folder, name, NULL);
+  gboolean there = real == NULL || g_file_test (beside, G_FILE_TEST_EXISTS);
+  return there ? g_steal_pointer (&folder) : g_path_get_dirname (real);
+}
+
 LptGraph *
 lpt_json_load (const char *path, GError **error)
 {
@@ -493,7 +503,7 @@ lpt_json_load (const char *path, GError **error)
   if (name != NULL)
     {
       gint64 size;
-      g_autofree char *folder = g_path_get_dirname (path), *full = NULL;
+      g_autofree char *folder = folder_of (path, name), *full = NULL;
       if (!lpt_json_int (lpt_json_member (weights, "size"), 0, G_MAXINT64, &size))
         {
           g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s:1: \"weights\" needs a file name and a size", path);

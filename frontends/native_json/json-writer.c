@@ -535,10 +535,12 @@ lpt_json_save (LptGraph *graph, const char *path, gboolean embed_weights, GError
 {
   g_auto (LptOutFile) json = { NULL }, bin = { NULL };
   g_auto (LptBlob) blob = { NULL };
-  g_autofree char *bin_path = g_strconcat (path, ".bin", NULL);
-  g_autofree char *bin_name = g_path_get_basename (bin_path);
 
-  if (!lpt_out_file_open (&json, path, error) || (!embed_weights && !lpt_out_file_open (&bin, bin_path, error)))
+  if (!lpt_out_file_open (&json, path, error))
+    return FALSE;
+  /* Beside the file itself, not beside a link to it. */
+  g_autofree char *bin_path = g_strconcat (json.real, ".bin", NULL), *bin_name = g_path_get_basename (bin_path);
+  if (!embed_weights && !lpt_out_file_open (&bin, bin_path, error))
     return FALSE;
   if (!embed_weights)
     lpt_blob_init (&blob, bin.stream, 64);

@@ -11,11 +11,19 @@
 #include <lpt/lpt-openvino.h>
 #include <string.h>
 
-char *
-lpt_openvino_bin_path (const char *xml_path)
+static char *
+bin_beside (const char *xml_path)
 {
   gboolean xml = g_str_has_suffix (xml_path, ".xml") || g_str_has_suffix (xml_path, ".XML");
   return g_strdup_printf ("%.*s.bin", (int) strlen (xml_path) - (xml ? 4 : 0), xml_path);
+}
+
+char *
+lpt_openvino_bin_path (const char *xml_path)
+{
+  g_autofree char *bin = bin_beside (xml_path), *real = lpt_path_behind_links (xml_path);
+  gboolean there = g_file_test (bin, G_FILE_TEST_EXISTS) || g_file_test (bin, G_FILE_TEST_IS_SYMLINK);
+  return there || real == NULL ? g_steal_pointer (&bin) : bin_beside (real);
 }
 
 static LptGraph *
@@ -51,7 +59,7 @@ lpt_openvino_load (const char *xml_path, const char *bin_path, GError **error)
   if (bin == NULL)
     {
       bin = lpt_openvino_bin_path (xml_path);
-      g_autofree char *folder = g_path_get_dirname (xml_path), *name = g_path_get_basename (bin);
+      g_autofree char *folder = g_path_get_dirname (bin), *name = g_path_get_basename (bin);
       g_autofree char *beside = lpt_path_beside (folder, name, "the file of weights", &cause);
       if (beside == NULL && g_error_matches (cause, LPT_ERROR, LPT_ERROR_INVALID))
         {

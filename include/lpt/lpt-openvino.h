@@ -45,7 +45,8 @@ LPT_EXPORT LptGraph *lpt_openvino_parse (const char *xml, gsize length, GBytes *
  */
 LPT_EXPORT gboolean  lpt_openvino_save  (LptGraph *graph, const char *xml_path, const char *bin_path, GError **error);
 
-/* The .bin that belongs to an .xml (transfer full). */
+/* The .bin that belongs to an .xml (transfer full). That of a link lies beside the link where one is there, else beside
+ * what the link leads to. */
 LPT_EXPORT char     *lpt_openvino_bin_path (const char *xml_path);
 
 G_END_DECLS

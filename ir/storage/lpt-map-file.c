@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_LINKS 40   /* as Linux */
+
 GMappedFile *
 lpt_map_file (const char *path, GError **error)
 {
@@ -34,6 +36,23 @@ lpt_map_file (const char *path, GError **error)
   if (map == NULL)
     g_set_error (error, LPT_ERROR, LPT_ERROR_IO, "%s: cannot be mapped: %s", path, cause->message);
   return map;
+}
+
+char *
+lpt_path_behind_links (const char *path)
+{
+  g_autofree char *name = g_strdup (path);
+  for (guint i = 0; i < MAX_LINKS; i++)
+    {
+      g_autofree char *target = g_file_read_link (name, NULL), *folder = NULL;
+      if (target == NULL)
+        return g_steal_pointer (&name);
+      folder = g_path_get_dirname (name);
+      g_free (name);
+      name = g_path_is_absolute (target) ? g_steal_pointer (&target) : g_build_filename (folder, target, NULL);
+    }
+  errno = ELOOP;
+  return NULL;
 }
 
 /* Does @name, taken word by word, climb above where it starts? */

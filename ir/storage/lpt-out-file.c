@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "ir/storage/lpt-map-file.h"
 #include "ir/lpt-memory.h"
 #include <lpt/lpt-out-file.h>
 
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MAX_LINKS 40   /* as Linux */
 
 /* --- what a signal handler may look at -------------------------------------- */
 
@@ -69,24 +68,6 @@ fail (const LptOutFile *file, int code, GError **error)
   return FALSE;
 }
 
-/* The name behind symbolic links, whether a file has it or not (transfer full); NULL: a circle, errno says so. */
-static char *
-follow_links (const char *path)
-{
-  g_autofree char *name = g_strdup (path);
-  for (guint i = 0; i < MAX_LINKS; i++)
-    {
-      g_autofree char *target = g_file_read_link (name, NULL), *folder = NULL;
-      if (target == NULL)
-        return g_steal_pointer (&name);
-      folder = g_path_get_dirname (name);
-      g_free (name);
-      name = g_path_is_absolute (target) ? g_steal_pointer (&target) : g_build_filename (folder, target, NULL);
-    }
-  errno = ELOOP;
-  return NULL;
-}
-
 gboolean
 lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
 {
@@ -94,7 +75,7 @@ lpt_out_file_open (LptOutFile *file, const char *path, GError **error)
   gboolean exists;
   int fd = -1;
 
-  *file = (LptOutFile) { .path = g_strdup (path), .real = follow_links (path), .mark = lpt_memory_mark () };
+  *file = (LptOutFile) { .path = g_strdup (path), .real = lpt_path_behind_links (path), .mark = lpt_memory_mark () };
   if (file->real == NULL)
     return fail (file, errno, error);
   exists = g_stat (path, &info) == 0;
