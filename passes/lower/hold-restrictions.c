@@ -5,7 +5,7 @@
  *
  * Lowering asks before it emits an op, so that little is left: what lowering itself and the demands of a target add
  * (Requantize, Reinterpret, Clamp, ReLU). An op that moves integers without quantization does so in f32. What
- * cannot be real (integers that the model itself computes with) is an error that names the node.
+ * cannot be real (integers that the model itself computes with, ops on integers alone) is an error that names the node.
  *
  * Golden tests: tests/golden/hold-restrictions/
  *
@@ -15,11 +15,19 @@
 #include "passes/lower/unlower.h"
 #include "passes/support/lpt-restricted.h"
 
+/* Is the op one on integers alone (Table, steps of TensorFlow Lite's recurrent layers)? */
+static gboolean
+has_no_real_form (const LptNode *node)
+{
+  return (node->info->flags & LPT_OP_F_LOWERED) != 0 && (node->info->flags & LPT_OP_F_QUANTIZES) == 0;
+}
+
+/* Of what can be real. */
 static char *
 breach_of (LptRewriter *rw,
            LptNode     *node)
 {
-  return lpt_config_node_breach (lpt_rewriter_config (rw), node);
+  return has_no_real_form (node) ? NULL : lpt_config_node_breach (lpt_rewriter_config (rw), node);
 }
 
 static gboolean
@@ -41,8 +49,9 @@ run (LptRewriter  *rw,
       const LptViolation *first = left->pdata[0];
 
       g_set_error (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED,
-                   "node \"%s\": unsupported: %s: %s, and it cannot be real: the model itself has these integers",
-                   first->node->name, first->node->info->name, first->what);
+                   "node \"%s\": unsupported: %s: %s, and it cannot be real: %s", first->node->name,
+                   first->node->info->name, first->what,
+                   has_no_real_form (first->node) ? "the op has no real form" : "the model itself has these integers");
       return FALSE;
     }
 
