@@ -11,6 +11,7 @@
 #include <lpt/lpt-attrs.h>
 #include <lpt/lpt-body.h>
 
+#include "passes/core/lpt-rewriter.h"
 #include "passes/support/lpt-restricted.h"
 
 /* --- which one --- */
@@ -29,14 +30,16 @@ is_glob (const char *pattern)
 }
 
 /* 2: by its name; 1: by a glob; 0: not at all. The op behind an output of the model is known by the output's name,
- * too. */
+ * too, that of a body by @path (nullable), its name behind that of the node that has the body: passes call it so, and
+ * keep it as the origin. */
 static guint
 name_fits (const char *pattern,
-           LptNode    *node)
+           LptNode    *node,
+           const char *path)
 {
   g_autofree char *plain = g_str_has_suffix (node->name, "_original")
     ? g_strndup (node->name, strlen (node->name) - strlen ("_original")) : NULL;
-  const char *names[] = { node->name, node->origin, plain };
+  const char *names[] = { node->name, node->origin, plain, path };
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (names); i++)
@@ -60,9 +63,10 @@ version_fits (guint    since,
   return version >= since && (until == 0 || version <= until);
 }
 
-const LptRestriction *
-lpt_config_restriction (const LptConfig *config,
-                        LptNode         *node)
+static const LptRestriction *
+restriction_of (const LptConfig *config,
+                LptNode         *node,
+                const char      *path)
 {
   const LptRestriction *best = NULL;
   LptValue *data = lpt_node_in (node, 0);
@@ -76,7 +80,7 @@ lpt_config_restriction (const LptConfig *config,
 
       if (r->node != NULL)
         {
-          guint fit = name_fits (r->node, node);
+          guint fit = name_fits (r->node, node, path);
 
           if (fit > 0 && fit >= closest)
             {
@@ -99,9 +103,17 @@ lpt_config_restriction (const LptConfig *config,
   return best;
 }
 
-const LptGranularityRestriction *
-lpt_config_granularity (const LptConfig *config,
+const LptRestriction *
+lpt_config_restriction (const LptConfig *config,
                         LptNode         *node)
+{
+  return restriction_of (config, node, NULL);
+}
+
+static const LptGranularityRestriction *
+granularity_of (const LptConfig *config,
+                LptNode         *node,
+                const char      *path)
 {
   const LptGranularityRestriction *best = NULL;
   guint closest = 0;
@@ -110,7 +122,7 @@ lpt_config_granularity (const LptConfig *config,
   for (i = 0; i < config->granularity->len; i++)
     {
       const LptGranularityRestriction *g = g_ptr_array_index (config->granularity, i);
-      guint fit = g->node != NULL ? name_fits (g->node, node) : 0;
+      guint fit = g->node != NULL ? name_fits (g->node, node, path) : 0;
 
       if (g->node == NULL && closest == 0 && g->op == node->op && version_fits (g->since, g->until, node) &&
           (best == NULL || g->since > 0 || best->since == 0))
@@ -125,21 +137,34 @@ lpt_config_granularity (const LptConfig *config,
   return best;
 }
 
+const LptGranularityRestriction *
+lpt_config_granularity (const LptConfig *config,
+                        LptNode         *node)
+{
+  return granularity_of (config, node, NULL);
+}
+
 static gboolean
 any_node_fits (const char *pattern,
-               LptGraph   *graph)
+               LptGraph   *graph,
+               const char *prefix)
 {
   guint i, k;
 
   for (i = 0; i < graph->nodes->len; i++)
     {
       LptNode *node = g_ptr_array_index (graph->nodes, i);
+      g_autofree char *path = g_strconcat (prefix, node->name, NULL);
 
-      if (name_fits (pattern, node) > 0)
+      if (name_fits (pattern, node, path) > 0)
         return TRUE;
       for (k = 0; k < lpt_node_n_bodies (node); k++)
-        if (any_node_fits (pattern, lpt_node_body (node, k)))
-          return TRUE;
+        {
+          g_autofree char *inner = lpt_body_prefix (node, k, path);
+
+          if (any_node_fits (pattern, lpt_node_body (node, k), inner))
+            return TRUE;
+        }
     }
 
   return FALSE;
@@ -156,14 +181,14 @@ lpt_config_unused_names (const LptConfig *config,
     {
       const LptRestriction *r = g_ptr_array_index (config->restrictions, i);
 
-      if (r->node != NULL && !any_node_fits (r->node, graph))
+      if (r->node != NULL && !any_node_fits (r->node, graph, ""))
         g_ptr_array_add (unused, g_strdup (r->node));
     }
   for (i = 0; i < config->granularity->len; i++)
     {
       const LptGranularityRestriction *g = g_ptr_array_index (config->granularity, i);
 
-      if (g->node != NULL && !any_node_fits (g->node, graph))
+      if (g->node != NULL && !any_node_fits (g->node, graph, ""))
         g_ptr_array_add (unused, g_strdup (g->node));
     }
 
@@ -332,11 +357,12 @@ static void
 hold (Breaches        *breaches,
       const LptConfig *config,
       LptNode         *node,
+      const char      *path,
       const LptCode   *codes,
       guint            n_codes)
 {
-  const LptRestriction *r = lpt_config_restriction (config, node);
-  const LptGranularityRestriction *g = lpt_config_granularity (config, node);
+  const LptRestriction *r = restriction_of (config, node, path);
+  const LptGranularityRestriction *g = granularity_of (config, node, path);
   guint k;
 
   if (r != NULL)
@@ -378,7 +404,7 @@ lpt_config_breach (const LptConfig *config,
 {
   Breaches breaches = { NULL };
 
-  hold (&breaches, config, node, codes, n_codes);
+  hold (&breaches, config, node, NULL, codes, n_codes);
 
   return breaches.first;
 }
@@ -439,6 +465,7 @@ violation_free (LptViolation *violation)
 static void
 check_graph (const LptConfig *config,
              LptGraph        *graph,
+             const char      *prefix,
              GPtrArray       *list)
 {
   guint i, k;
@@ -448,12 +475,17 @@ check_graph (const LptConfig *config,
       LptNode *node = g_ptr_array_index (graph->nodes, i);
       g_autofree LptCode *codes = codes_of (node);
       g_autoptr (GPtrArray) texts = g_ptr_array_new ();
+      g_autofree char *path = g_strconcat (prefix, node->name, NULL);
       Breaches breaches = { .list = texts };
 
       for (k = 0; k < lpt_node_n_bodies (node); k++)
-        check_graph (config, lpt_node_body (node, k), list);
+        {
+          g_autofree char *inner = lpt_body_prefix (node, k, path);
+
+          check_graph (config, lpt_node_body (node, k), inner, list);
+        }
       if (!is_hybrid (node) || !lpt_config_takes_hybrid (config, node))
-        hold (&breaches, config, node, codes, node->n_in);
+        hold (&breaches, config, node, path, codes, node->n_in);
       for (k = 0; k < texts->len; k++)
         {
           LptViolation *violation = g_new (LptViolation, 1);
@@ -472,7 +504,7 @@ lpt_config_check (const LptConfig *config,
 {
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) violation_free);
 
-  check_graph (config, graph, list);
+  check_graph (config, graph, "", list);
 
   return list;
 }
