@@ -72,7 +72,8 @@ load_runnable (const char *model, const CmdRunArgs *form, CmdCache *cache, Times
       return NULL;
     }
   start = now_ms ();
-  gboolean ok = cmd_prepare_graph (graph, form->pipeline.shapes, form->pipeline.outputs, form->pipeline.requant, code)
+  const CmdPipelineArgs *p = &form->pipeline;
+  gboolean ok = cmd_prepare_graphs (&graph, 1, p->shapes, p->outputs, p->requant, code)
                 && cmd_make_runnable (graph, model, form, FALSE, code);
   times->lower = now_ms () - start;
   return ok ? g_steal_pointer (&graph) : NULL;

@@ -84,7 +84,7 @@ cmd_check (int argc, char **argv)
   g_autoptr (LptGraph) graph = cmd_load (argv[1], &error);
   if (graph == NULL)
     return cmd_fail (error);
-  cmd_check_names (config, graph, TRUE, &code);
+  cmd_check_names (config, &graph, 1, TRUE, &code);
   n += check (graph, config, has_file);
   if (n > 0)
     cmd_note ("%s: %u violation%s", argv[1], n, n == 1 ? "" : "s");

@@ -193,15 +193,8 @@ compare_all (Judge *judge, LptGraph *a, LptGraph *b, char **paths, GPtrArray *te
 static LptGraph *
 load (const char *path, const CompareArgs *args, int *code)
 {
-  GError *error = NULL;
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  if (graph == NULL)
-    {
-      *code = cmd_fail (error);
-      return NULL;
-    }
-  const CmdPipelineArgs *p = &args->form.pipeline;
-  return cmd_prepare_graph (graph, p->shapes, p->outputs, NULL, code) ? g_steal_pointer (&graph) : NULL;
+  g_autoptr (LptGraph) graph = NULL;
+  return cmd_load_prepared (&path, 1, &args->form.pipeline, &graph, code) ? g_steal_pointer (&graph) : NULL;
 }
 
 /* One side in the form in which it runs. */
@@ -222,13 +215,15 @@ run_side (LptGraph *graph, const char *path, const CompareArgs *args, GPtrArray 
 
 /* The same form for both, unless one of them is lowered: then the other runs as it is, or as the options say. */
 static int
-compare_models (Judge *judge, char **paths, const CompareArgs *args)
+compare_models (Judge *judge, char **paths, CompareArgs *args)
 {
   int code;
   g_auto (CmdOutputs) first = { NULL }, second = { NULL };
-  g_autoptr (LptGraph) a = load (paths[0], args, &code);
-  g_autoptr (LptGraph) b = a != NULL ? load (paths[1], args, &code) : NULL;
-  if (b == NULL)
+  LptGraph *graphs[2] = { NULL };
+  const gboolean ok = cmd_load_prepared ((const char *const *) paths, 2, &args->form.pipeline, graphs, &code)
+                      && cmd_run_check_names (&args->form, graphs, 2, &code);
+  g_autoptr (LptGraph) a = graphs[0], b = graphs[1];
+  if (!ok)
     return code;
   g_autoptr (GPtrArray) tensors = load_inputs (judge, a, b, args, &code);
   if (tensors == NULL)
@@ -319,7 +314,7 @@ compare_modes (Judge *judge, const char *path, char **modes, const CompareArgs *
       char *one[] = { modes[i], NULL };
       g_autofree char *label = g_strdup_printf ("%s, %s", modes[0], modes[i]);
       gboolean none = !judge->any;
-      if (!cmd_prepare_graph (graph, NULL, NULL, one, &code))
+      if (!cmd_prepare_graphs (&graph, 1, NULL, NULL, one, &code))
         return code;
       progress (modes[i], 0, 0);
       gboolean ok = layers_run (graph, tensors, args->reference ? LPT_PLAN_REFERENCE : 0u, (guint) args->threads,

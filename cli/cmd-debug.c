@@ -33,12 +33,13 @@ debug (const DebugArgs *args, char **paths, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) model = cmd_load_prepared (paths[0], &args->pipeline, &code),
-                       real = model != NULL && n == 2 ? cmd_load_prepared (paths[1], &args->pipeline, &code) : NULL;
-  if (model == NULL || (n == 2 && real == NULL))
+  LptGraph *graphs[2] = { NULL };
+  const gboolean ok = cmd_load_prepared ((const char *const *) paths, n, &args->pipeline, graphs, &code);
+  g_autoptr (LptGraph) model = graphs[0], real = graphs[1];
+  if (!ok)
     return code;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
-  if (config == NULL || !cmd_check_names (config, model, FALSE, &code))
+  if (config == NULL || !cmd_check_names (config, &model, 1, FALSE, &code))
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, real != NULL ? real : model, &code);
   if (data == NULL)

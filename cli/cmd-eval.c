@@ -158,26 +158,29 @@ warn_of_chance (const LptEvaluation *e, LptData *labels, char **models)
 
 /* --- running ------------------------------------------------------------------------- */
 
-/* Ready to run; *source is the graph as it was before lowering. */
-static LptGraph *
-load (const char *path, const EvalArgs *args, LptGraph **source, int *code)
+/* Ready to run; @sources are the graphs as they were before lowering. */
+static gboolean
+load (char **paths, guint n, EvalArgs *args, LptGraph **graphs, LptGraph **sources, int *code)
 {
-  g_autoptr (LptGraph) graph = cmd_load_prepared (path, &args->form.pipeline, code);
-  if (graph == NULL)
-    return NULL;
-  *source = lpt_graph_copy (graph);
-  return cmd_make_runnable (graph, path, &args->form, FALSE, code) ? g_steal_pointer (&graph) : NULL;
+  gboolean ok = cmd_load_prepared ((const char *const *) paths, n, &args->form.pipeline, graphs, code)
+                && cmd_run_check_names (&args->form, graphs, n, code);
+  for (guint i = 0; ok && i < n; i++)
+    {
+      sources[i] = lpt_graph_copy (graphs[i]);
+      ok = cmd_make_runnable (graphs[i], paths[i], &args->form, FALSE, code);
+    }
+  return ok;
 }
 
 static int
-evaluate (const EvalArgs *args, char **models, guint n)
+evaluate (EvalArgs *args, char **models, guint n)
 {
   int code = CMD_OK;
   GError *error = NULL;
-  g_autoptr (LptGraph) source = NULL, second_source = NULL;
-  g_autoptr (LptGraph) first = load (models[0], args, &source, &code);
-  g_autoptr (LptGraph) second = first != NULL && n == 2 ? load (models[1], args, &second_source, &code) : NULL;
-  if (first == NULL || (n == 2 && second == NULL))
+  LptGraph *graphs[2] = { NULL }, *sources[2] = { NULL };
+  const gboolean ok = load (models, n, args, graphs, sources, &code);
+  g_autoptr (LptGraph) first = graphs[0], second = graphs[1], source = sources[0], second_source = sources[1];
+  if (!ok)
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, source, &code);
   if (data == NULL)

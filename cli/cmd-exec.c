@@ -193,7 +193,7 @@ load (const ExecArgs *args, const char *model, CmdCache *cache, GPtrArray **tens
       *code = cmd_fail (error);
       return NULL;
     }
-  if (!hit && !cmd_prepare_graph (graph, args->form.pipeline.shapes, args->form.pipeline.outputs,
+  if (!hit && !cmd_prepare_graphs (&graph, 1, args->form.pipeline.shapes, args->form.pipeline.outputs,
                                   args->form.pipeline.requant, code))
     return NULL;
   LptDataOptions options;

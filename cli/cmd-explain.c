@@ -67,9 +67,9 @@ cmd_explain (int argc, char **argv)
   progress_end ();
   if (graph == NULL)
     return cmd_fail (error);
-  if (!cmd_check_names (config, graph, FALSE, &code))
+  if (!cmd_check_names (config, &graph, 1, FALSE, &code))
     return code;
-  if (!cmd_prepare_graph (graph, args.shapes, args.outputs, args.requant, &code))
+  if (!cmd_prepare_graphs (&graph, 1, args.shapes, args.outputs, args.requant, &code))
     return code;
   if (!lpt_graph_is_quantized (graph) && !args.dynamic)
     cmd_note_float (graph, argv[1], CMD_NOTHING_TO_DO);

@@ -68,8 +68,8 @@ cmd_plan (int argc, char **argv)
   if (!cmd_parse (&argc, &argv, &line, &code) || !cmd_run_check (&args.form, &code) || !cmd_cpu_ok (&code))
     return code;
   GError *error = NULL;
-  g_autoptr (LptGraph) graph = cmd_load_prepared (argv[1], &args.form.pipeline, &code);
-  if (graph == NULL)
+  g_autoptr (LptGraph) graph = NULL;
+  if (!cmd_load_prepared ((const char *const[]) { argv[1] }, 1, &args.form.pipeline, &graph, &code))
     return code;
   g_autofree LptShape *shapes = input_shapes (graph);
   if (!cmd_make_runnable (graph, argv[1], &args.form, args.reference, &code))

@@ -327,8 +327,8 @@ quantize (QuantizeArgs *args, const char *in)
   progress_end ();
   if (graph == NULL)
     return config != NULL ? cmd_fail (error) : code;
-  if (!cmd_check_names (config, graph, FALSE, &code)
-      || !cmd_prepare_graph (graph, p->shapes, p->outputs, p->requant, &code))
+  if (!cmd_check_names (config, &graph, 1, FALSE, &code)
+      || !cmd_prepare_graphs (&graph, 1, p->shapes, p->outputs, p->requant, &code))
     return code;
   g_autoptr (LptData) data = cmd_data_open (&args->data, graph, &code);
   if (data == NULL)

@@ -66,13 +66,14 @@ name_of (const char *path)
 }
 
 static int
-make_page (const ReportArgs *args, const char *path, const char *original_path, LptGraph *graph, LptGraph *original,
-           LptGraph *against)
+make_page (const ReportArgs *args, const char *const paths[3], LptGraph *const graphs[3])
 {
+  const char *path = paths[0], *original_path = paths[1];
+  LptGraph *graph = graphs[0], *original = graphs[1], *against = graphs[2];
   int code = CMD_OK;
   GError *error = NULL;
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, &code);
-  if (config == NULL || !cmd_check_names (config, graph, FALSE, &code))
+  if (config == NULL || !cmd_check_names (config, &graph, 1, FALSE, &code))
     return code;
   g_autoptr (LptData) data = args->data.data != NULL ? cmd_data_open (&args->data, original != NULL ? original : graph, &code) : NULL;
   if (args->data.data != NULL && data == NULL)
@@ -128,13 +129,11 @@ cmd_report (int argc, char **argv)
     return cmd_usage ("report -o %s: a page is HTML, not a model", args.out);
   if (args.labels != NULL && args.data.data == NULL)
     return cmd_usage ("report: --labels needs --data");
-  g_autoptr (LptGraph) graph = cmd_load_prepared (argv[1], &args.pipeline, &code);
-  g_autoptr (LptGraph) original = graph != NULL && argc == 3 ? cmd_load_prepared (argv[2], &args.pipeline, &code)
-                                                             : NULL;
-  if (graph == NULL || (argc == 3 && original == NULL))
-    return code;
-  g_autoptr (LptGraph) against = args.against != NULL ? cmd_load_prepared (args.against, &args.pipeline, &code) : NULL;
-  if (args.against != NULL && against == NULL)
-    return code;
-  return make_page (&args, argv[1], argc == 3 ? argv[2] : NULL, graph, original, against);
+  const char *const paths[] = { argv[1], argc == 3 ? argv[2] : NULL, args.against };
+  LptGraph *graphs[3] = { NULL };
+  if (cmd_load_prepared (paths, 3, &args.pipeline, graphs, &code))
+    code = make_page (&args, paths, graphs);
+  for (guint i = 0; i < 3; i++)
+    lpt_graph_free (graphs[i]);
+  return code;
 }

@@ -200,7 +200,8 @@ load_graph (const char *file, LptConfig *config, const CmdPipelineArgs *args, in
       *code = cmd_fail (error);
       return NULL;
     }
-  if (!cmd_check_names (config, graph, FALSE, code) || !cmd_prepare_graph (graph, args->shapes, args->outputs, args->requant, code))
+  if (!cmd_check_names (config, &graph, 1, FALSE, code)
+      || !cmd_prepare_graphs (&graph, 1, args->shapes, args->outputs, args->requant, code))
     return NULL;
   if (config->until > LPT_STAGE_PREPARE && !lpt_graph_is_quantized (graph) && !args->dynamic)
     cmd_note_float (graph, file, CMD_NOTHING_TO_DO);

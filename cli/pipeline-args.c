@@ -237,17 +237,33 @@ cmd_pipeline_key (const CmdPipelineArgs *args, int *code)
   return g_string_free (g_steal_pointer (&key), FALSE);
 }
 
-gboolean
-cmd_check_names (const LptConfig *config, LptGraph *graph, gboolean lowered, int *code)
+/* Names that none of the graphs has. */
+static GPtrArray *
+find_unused (const LptConfig *config, LptGraph *const *graphs, guint n)
 {
-  g_autoptr (GPtrArray) unused = lpt_config_unused_names (config, graph);
+  GPtrArray *unused = lpt_config_unused_names (config, graphs[0]);
+  for (guint g = 1; g < n; g++)
+    {
+      g_autoptr (GPtrArray) here = lpt_config_unused_names (config, graphs[g]);
+      for (guint i = unused->len; i-- > 0; )
+        if (!g_ptr_array_find_with_equal_func (here, unused->pdata[i], g_str_equal, NULL))
+          g_ptr_array_remove_index (unused, i);
+    }
+  return unused;
+}
+
+gboolean
+cmd_check_names (const LptConfig *config, LptGraph *const *graphs, guint n, gboolean lowered, int *code)
+{
+  g_autoptr (GPtrArray) unused = find_unused (config, graphs, n);
   for (guint i = 0; i < unused->len; i++)
     {
       const char *name = unused->pdata[i];
       gboolean glob = strpbrk (name, "*?") != NULL;
       if (!glob && !lowered)
         {
-          *code = cmd_usage ("node=%s: no node has this name (lptc print shows them)", name);
+          *code = cmd_usage ("node=%s: no node%s has this name (lptc print shows them)", name,
+                             n > 1 ? " of either model" : "");
           return FALSE;
         }
       if (glob)
@@ -281,47 +297,102 @@ apply_shape (LptGraph *graph, const char *text, int *code)
   return TRUE;
 }
 
-gboolean
-cmd_prepare_graph (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code)
+/* Each graph at those of the names that it has. */
+static gboolean
+apply_cuts (LptGraph *const *graphs, guint n, char **names, int *code)
 {
-  GError *error = NULL;
-  for (guint i = 0; shapes != NULL && shapes[i] != NULL; i++)
-    if (!apply_shape (graph, shapes[i], code))
-      return FALSE;
-  if (shapes != NULL && shapes[0] != NULL && !lpt_graph_infer (graph, &error))
+  g_autofree gboolean *found = g_new0 (gboolean, g_strv_length (names));
+  guint whole = 0;
+  for (guint g = 0; g < n; g++)
     {
-      *code = cmd_fail (error);
-      return FALSE;
-    }
-  if (outputs != NULL && outputs[0] != NULL && !lpt_graph_cut (graph, (const char *const *) outputs, &error))
-    {
+      GError *error = NULL;
+      g_autoptr (GPtrArray) here = g_ptr_array_new ();
+      for (guint i = 0; names[i] != NULL; i++)
+        if (lpt_graph_find_value (graphs[g], names[i]) != NULL)
+          {
+            g_ptr_array_add (here, names[i]);
+            found[i] = TRUE;
+          }
+      whole += here->len == 0;
+      g_ptr_array_add (here, NULL);
+      if (here->len == 1 || lpt_graph_cut (graphs[g], (const char *const *) here->pdata, &error))
+        continue;
       g_prefix_error (&error, "--cut: ");
       *code = usage_error (error);
       return FALSE;
     }
-  for (guint i = 0; requant != NULL && requant[i] != NULL; i++)
-    if (!lpt_graph_set_requant (graph, requant[i], &error))
+  for (guint i = 0; names[i] != NULL; i++)
+    if (!found[i])
       {
-        g_prefix_error (&error, "--requant %s: ", requant[i]);
-        *code = usage_error (error);
+        *code = cmd_usage ("--cut: no value%s is named \"%s\"", n > 1 ? " of either model" : "", names[i]);
         return FALSE;
       }
+  if (whole > 0)
+    cmd_note ("--cut: one of the models has no value of %s, and stays whole",
+              names[1] == NULL ? "this name" : "these names");
   return TRUE;
 }
 
-LptGraph *
-cmd_load_prepared (const char *path, const CmdPipelineArgs *args, int *code)
+/* What only one graph has no node for is of another. */
+static gboolean
+apply_requant (LptGraph *const *graphs, guint n, const char *spec, int *code)
+{
+  g_autoptr (GError) error = NULL;
+  guint taken = 0;
+  for (guint g = 0; g < n; g++)
+    {
+      g_clear_error (&error);
+      taken += lpt_graph_set_requant (graphs[g], spec, &error);
+    }
+  if (taken == 0)
+    *code = cmd_usage ("--requant %s: %s", spec, error->message);
+  return taken > 0;
+}
+
+gboolean
+cmd_prepare_graphs (LptGraph *const *graphs, guint n, char **shapes, char **outputs, char **requant, int *code)
 {
   GError *error = NULL;
-  progress ("loading", 0, 0);
-  g_autoptr (LptGraph) graph = cmd_load (path, &error);
-  progress_end ();
-  if (graph == NULL)
+  for (guint g = 0; g < n; g++)
     {
-      *code = cmd_fail (error);
-      return NULL;
+      for (guint i = 0; shapes != NULL && shapes[i] != NULL; i++)
+        if (!apply_shape (graphs[g], shapes[i], code))
+          return FALSE;
+      if (shapes != NULL && shapes[0] != NULL && !lpt_graph_infer (graphs[g], &error))
+        {
+          *code = cmd_fail (error);
+          return FALSE;
+        }
     }
-  return cmd_prepare_graph (graph, args->shapes, args->outputs, args->requant, code) ? g_steal_pointer (&graph) : NULL;
+  if (outputs != NULL && !apply_cuts (graphs, n, outputs, code))
+    return FALSE;
+  for (guint i = 0; requant != NULL && requant[i] != NULL; i++)
+    if (!apply_requant (graphs, n, requant[i], code))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+cmd_load_prepared (const char *const *paths, guint n, const CmdPipelineArgs *args, LptGraph **graphs, int *code)
+{
+  GError *error = NULL;
+  g_autoptr (GPtrArray) loaded = g_ptr_array_new ();
+  for (guint i = 0; i < n; i++)
+    {
+      if (paths[i] == NULL)
+        continue;
+      progress ("loading", 0, 0);
+      graphs[i] = cmd_load (paths[i], &error);
+      progress_end ();
+      if (graphs[i] == NULL)
+        {
+          *code = cmd_fail (error);
+          return FALSE;
+        }
+      g_ptr_array_add (loaded, graphs[i]);
+    }
+  return cmd_prepare_graphs ((LptGraph *const *) loaded->pdata, loaded->len, args->shapes, args->outputs, args->requant,
+                             code);
 }
 
 gboolean

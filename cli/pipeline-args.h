@@ -23,7 +23,8 @@ gboolean cmd_on_restriction (const char *option, const char *value, gpointer dat
   { "restrict", 0, 0, G_OPTION_ARG_CALLBACK, cmd_on_restriction, \
     "Element types that an op's inputs may have: conv:u8,i8, node=NAME:u8,i8; an op alone never runs on integers", "OP|node=NAME[:P0[,P1...]]" }, \
   { "per-tensor", 0, 0, G_OPTION_ARG_STRING_ARRAY, &(args)->per_tensor, "Inputs that need one scale: conv:0", "OP|node=NAME[:PORT...]" }, \
-  { "keep", 0, 0, G_OPTION_ARG_CALLBACK, cmd_on_restriction, "Nodes that never run on integers: --restrict node=NAME", "NAME|GLOB" }
+  { "keep", 0, 0, G_OPTION_ARG_CALLBACK, cmd_on_restriction, \
+    "Nodes that never run on integers: --restrict node=NAME", "NAME|GLOB" }
 
 /* The options as rows (transfer full, g_free): of @args, behind @more (ends with a NULL row, may be NULL), whose rows
  * stand for those of the same name. */
@@ -40,13 +41,18 @@ char         *cmd_pipeline_key    (const CmdPipelineArgs *args, int *code);
 
 /* What the options ask for (transfer full); NULL: *code is the exit code, the message is printed. */
 LptConfig    *cmd_pipeline_config (const CmdPipelineArgs *args, int *code);
-/* Names that restrictions are for: one that no node of @graph has is a mistake of the command line (FALSE: *code, the
- * message is printed), a glob that nothing fits is said. @lowered: nodes may be gone, both are only said. */
-gboolean      cmd_check_names     (const LptConfig *config, LptGraph *graph, gboolean lowered, int *code);
-/* --shape, --cut and --requant on a loaded graph. FALSE: *code is the exit code, the message is printed. */
-gboolean      cmd_prepare_graph   (LptGraph *graph, char **shapes, char **outputs, char **requant, int *code);
-/* The graph of a file, with these options (transfer full). NULL: as above. */
-LptGraph     *cmd_load_prepared   (const char *path, const CmdPipelineArgs *args, int *code);
+/* Names that restrictions are for: one that no node of the @n graphs has is a mistake of the command line (FALSE:
+ * *code, the message is printed), a glob that nothing fits is said. @lowered: nodes may be gone, both are only said. */
+gboolean      cmd_check_names     (const LptConfig *config, LptGraph *const *graphs, guint n, gboolean lowered,
+                                   int *code);
+/* --shape, --cut and --requant on @n loaded graphs; what one of them has is cut there, and is no mistake. FALSE: *code
+ * is the exit code, the message is printed. */
+gboolean      cmd_prepare_graphs  (LptGraph *const *graphs, guint n, char **shapes, char **outputs, char **requant,
+                                   int *code);
+/* The graphs of @n files, with these options, into @graphs (NULL where @paths has none; the caller frees them in any
+ * case). FALSE: as above. */
+gboolean      cmd_load_prepared   (const char *const *paths, guint n, const CmdPipelineArgs *args, LptGraph **graphs,
+                                   int *code);
 
 /* Transforms and lowers @graph for the default target; a lowered one stays as it is, and one without quantization. */
 gboolean      cmd_lower           (LptGraph *graph, GError **error);

@@ -85,6 +85,14 @@ find_double (const LptGraph *graph)
 }
 
 gboolean
+cmd_run_check_names (CmdRunArgs *args, LptGraph *const *graphs, guint n, int *code)
+{
+  g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, code);
+  args->names_known = config != NULL && cmd_check_names (config, graphs, n, FALSE, code);
+  return args->names_known;
+}
+
+gboolean
 cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gboolean reference, int *code)
 {
   gboolean given = cmd_pipeline_is_given (&args->pipeline), quantized = lpt_graph_is_quantized (graph);
@@ -106,7 +114,7 @@ cmd_make_runnable (LptGraph *graph, const char *path, const CmdRunArgs *args, gb
   g_autoptr (LptConfig) config = cmd_pipeline_config (&args->pipeline, code);
   if (config == NULL)
     return FALSE;
-  if (!cmd_check_names (config, graph, FALSE, code))
+  if (!args->names_known && !cmd_check_names (config, &graph, 1, FALSE, code))
     return FALSE;
   GError *error = NULL;
   progress ("transforming", 0, 0);

@@ -17,6 +17,7 @@ typedef struct
   CmdPipelineArgs pipeline;
   gboolean        real, transform;      /* --float; --transform, which says what is done anyway */
   char          **left_out;             /* --plan-disable: LptPlanOptions.disabled */
+  gboolean        names_known;          /* cmd_run_check_names() has looked for them */
 } CmdRunArgs;
 
 void          cmd_run_args_clear (CmdRunArgs *args);
@@ -30,6 +31,10 @@ gboolean      cmd_run_check      (const CmdRunArgs *args, int *code);
 
 /* Shall the graph of a model that carries quantization run as it is? */
 gboolean      cmd_runs_as_is     (const CmdRunArgs *args, gboolean reference);
+
+/* Names that restrictions are for, in @n models before one of them changes: cmd_check_names(). One model needs no
+ * call. */
+gboolean      cmd_run_check_names (CmdRunArgs *args, LptGraph *const *graphs, guint n, int *code);
 
 /* Brings @graph, loaded from @path, into the form in which it runs. FALSE: *code is the exit code, the message is
  * printed. */
