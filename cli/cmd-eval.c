@@ -185,9 +185,9 @@ evaluate (EvalArgs *args, char **models, guint n)
   g_autoptr (LptData) data = cmd_data_open (&args->data, source, &code);
   if (data == NULL)
     return code;
-  g_autoptr (LptData) labels = args->labels != NULL ? lpt_labels_open (args->labels, data, &error) : NULL;
-  if (error != NULL)
-    return cmd_fail (error);
+  g_autoptr (LptData) labels = args->labels != NULL ? cmd_labels_open (&args->data, args->labels, data, &code) : NULL;
+  if (args->labels != NULL && labels == NULL)
+    return code;
   cmd_data_warn (source, data);
   g_auto (GStrv) metrics = args->metric != NULL ? g_strsplit (args->metric, ",", -1) : NULL;
   LptEvalOptions options = {

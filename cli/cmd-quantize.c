@@ -271,18 +271,15 @@ static gboolean
 open_judge (const QuantizeArgs *args, LptGraph *graph, LptData *data, LptQuantizeOptions *options, Judge *judge,
             int *code)
 {
-  GError *error = NULL;
   CmdDataArgs samples = args->data;
   samples.data = args->eval_data;
-  samples.samples = 0;
+  samples.samples = NULL;
   if (args->eval_data != NULL && (judge->data = cmd_data_open (&samples, graph, code)) == NULL)
     return FALSE;
   if (args->labels != NULL
-      && (judge->labels = lpt_labels_open (args->labels, judge->data != NULL ? judge->data : data, &error)) == NULL)
-    {
-      *code = cmd_fail (error);
-      return FALSE;
-    }
+      && (judge->labels = cmd_labels_open (judge->data != NULL ? &samples : &args->data, args->labels,
+                                           judge->data != NULL ? judge->data : data, code)) == NULL)
+    return FALSE;
   judge->metric[0] = args->metric != NULL ? args->metric : "top1";
   if (lpt_metric_doc (judge->metric[0]) == NULL)
     {

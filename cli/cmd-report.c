@@ -78,7 +78,9 @@ make_page (const ReportArgs *args, const char *const paths[3], LptGraph *const g
   g_autoptr (LptData) data = args->data.data != NULL ? cmd_data_open (&args->data, original != NULL ? original : graph, &code) : NULL;
   if (args->data.data != NULL && data == NULL)
     return code;
-  g_autoptr (LptData) labels = args->labels != NULL ? lpt_labels_open (args->labels, data, &error) : NULL;
+  g_autoptr (LptData) labels = args->labels != NULL ? cmd_labels_open (&args->data, args->labels, data, &code) : NULL;
+  if (args->labels != NULL && labels == NULL)
+    return code;
   g_autofree char *profile = error == NULL ? read_profile (args->profile, &error) : NULL;
   g_autofree char *original_profile = error == NULL ? read_profile (args->original_profile, &error) : NULL;
   if (error != NULL)

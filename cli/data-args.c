@@ -19,6 +19,7 @@ cmd_data_args_clear (CmdDataArgs *args)
   g_free (args->resize);
   g_free (args->channels);
   g_free (args->pad);
+  g_free (args->samples);
 }
 
 static void
@@ -42,7 +43,7 @@ cmd_data_options (const CmdDataArgs *args, LptDataOptions *options, int *code)
     { "mean", args->mean, lpt_data_options_mean },
     { "scale", args->scale, lpt_data_options_scale },
   };
-  *options = (LptDataOptions) { .remark = on_remark, .limit = args->samples };
+  *options = (LptDataOptions) { .remark = on_remark };
   options->from_model = (args->mean == NULL && args->scale == NULL ? LPT_DATA_NORMAL : 0)
                         | (args->channels == NULL ? LPT_DATA_CHANNELS : 0)
                         | (args->resize == NULL && args->pad == NULL ? LPT_DATA_FIT : 0);
@@ -64,9 +65,9 @@ cmd_data_options (const CmdDataArgs *args, LptDataOptions *options, int *code)
   if (args->pad != NULL)
     options->fit = LPT_FIT_PAD;
   options->pad = (double) level;
-  if (args->samples >= 0)
+  if (args->samples == NULL || g_ascii_string_to_signed (args->samples, 10, 1, G_MAXINT, &options->limit, NULL))
     return TRUE;
-  *code = cmd_usage ("--samples %d: a number above 0 is wanted", args->samples);
+  *code = cmd_usage ("--samples %s: a number above 0 is wanted", args->samples);
   return FALSE;
 }
 
@@ -95,4 +96,20 @@ cmd_data_warn (LptGraph *graph, LptData *data)
   lpt_samples_check (graph, data, remarks, NULL);
   for (guint i = 0; i < remarks->len; i++)
     cmd_note ("%s: are --mean, --scale, --channels and --layout what it was trained with?", (char *) remarks->pdata[i]);
+}
+
+LptData *
+cmd_labels_open (const CmdDataArgs *args, const char *path, LptData *data, int *code)
+{
+  GError *error = NULL;
+  LptData *labels = lpt_labels_open (path, data, &error);
+  if (labels == NULL)
+    {
+      *code = cmd_fail (error);
+      return NULL;
+    }
+  const guint64 n = lpt_labels_in_order (labels);
+  if (n > data->n && args->samples == NULL)
+    cmd_note ("%s: %" G_GUINT64_FORMAT " labels for %u samples: the first are taken, in order", path, n, data->n);
+  return labels;
 }

@@ -11,8 +11,7 @@
 typedef struct
 {
   char **data;
-  char  *layout, *mean, *scale, *resize, *channels, *pad;
-  gint   samples;
+  char  *layout, *mean, *scale, *resize, *channels, *pad, *samples;
 } CmdDataArgs;
 
 /* How images and arrays become inputs, as rows of a table of options. */
@@ -33,7 +32,7 @@ typedef struct
 #define CMD_DATA_ENTRIES(args) \
   { "data", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &(args)->data, \
     "Samples: .npy, .npz, an image, a folder of these", "[NAME=]PATH" }, \
-  { "samples", 0, 0, G_OPTION_ARG_INT, &(args)->samples, "The first N of them", "N" }, \
+  { "samples", 0, 0, G_OPTION_ARG_STRING, &(args)->samples, "The first N of them (default: all)", "N" }, \
   CMD_IMAGE_ENTRIES (args)
 
 void     cmd_data_args_clear (CmdDataArgs *args);
@@ -45,5 +44,8 @@ gboolean cmd_data_options    (const CmdDataArgs *args, LptDataOptions *options, 
 void     cmd_data_warn       (LptGraph *graph, LptData *data);
 /* --data for @graph (transfer full); NULL: as above. */
 LptData *cmd_data_open       (const CmdDataArgs *args, LptGraph *graph, int *code);
+/* --labels for the samples @data (transfer full); labels of more samples than there are, where --samples does not leave
+ * some out, are said. NULL: as above. */
+LptData *cmd_labels_open     (const CmdDataArgs *args, const char *path, LptData *data, int *code);
 
 #endif

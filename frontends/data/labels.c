@@ -23,6 +23,7 @@ typedef struct
   LptTensor *array;        /* rows */
   GPtrArray *tensors;      /* or one per sample */
   GPtrArray *paths;        /* or files */
+  guint64    in_order;     /* labels that the file has for whatever comes in this order; 0: they have names */
 } Labels;
 
 static void
@@ -102,7 +103,10 @@ open_array (Labels *labels, const char *path, guint n, GError **error)
     return FALSE;
   const LptShape *shape = lpt_tensor_shape (labels->array);
   if (shape->rank > 0 && shape->dims[0] >= (gint64) n && n > 0)
-    return TRUE;
+    {
+      labels->in_order = (guint64) shape->dims[0];
+      return TRUE;
+    }
   g_autofree char *text = lpt_shape_to_string (shape);
   g_set_error (error, LPT_ERROR, LPT_ERROR_INVALID, "%s: labels of shape [%s] for %u samples", path, text, n);
   return FALSE;
@@ -150,6 +154,7 @@ match_rows (Labels *labels, const char *path, LptData *data, GHashTable *by_name
   gboolean named = first != NULL && g_hash_table_size (by_name) > 0
                    && (g_hash_table_contains (by_name, first) || data->n == 1
                        || g_strcmp0 (first, lpt_data_name (data, data->n - 1)) != 0);
+  labels->in_order = named ? 0 : in_order->len;
   labels->tensors = g_ptr_array_new_with_free_func ((GDestroyNotify) lpt_tensor_unref);
   for (guint i = 0; i < data->n; i++)
     {
@@ -301,6 +306,12 @@ open_coco (Labels *labels, const char *path, const char *text, gsize length, Lpt
       g_ptr_array_add (labels->tensors, tensor);
     }
   return TRUE;
+}
+
+guint64
+lpt_labels_in_order (LptData *labels)
+{
+  return ((Labels *) labels)->in_order;
 }
 
 LptData *

@@ -105,6 +105,9 @@ LPT_EXPORT const char    *lpt_metric_doc      (const char *name);      /* NULL: 
  * Returns: (transfer full): as many as samples; NULL + error
  */
 LPT_EXPORT LptData       *lpt_labels_open     (const char *path, LptData *data, GError **error);
+/* How many labels the file of @labels, from lpt_labels_open(), has where they are taken in order, which may be more
+ * than there are samples; 0: they were found by name. */
+LPT_EXPORT guint64        lpt_labels_in_order (LptData *labels);
 
 /* --- statistics ------------------------------------------------------------- */
 
