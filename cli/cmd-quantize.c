@@ -330,6 +330,8 @@ quantize (QuantizeArgs *args, const char *in)
   g_autoptr (LptData) data = cmd_data_open (&args->data, graph, &code);
   if (data == NULL)
     return code;
+  if (args->two_pass && args->stats_in != NULL)
+    cmd_note ("--two-pass is of no use for what --stats-in holds, whose histograms stay as they are");
   g_autoptr (LptQuantizeReport) report = lpt_quantize_report_new ();
   g_auto (Judge) judge = { NULL };
   options.config = config;
