@@ -165,14 +165,19 @@ check_strings (LptNode *node,
   return !any;
 }
 
-/* Of an Opaque node what its file calls it (transfer full). */
+/* Of an Opaque node what its file calls it (transfer full), which is not what that name means elsewhere. */
 static char *
 op_name (const LptNode *node)
 {
   const char *begin = node->op == LPT_OP_OPAQUE && node->raw != NULL ? strstr (node->raw, " type=\"") : NULL;
   const char *end = begin != NULL ? strchr (begin + 7, '"') : NULL;
+  g_autofree char *type = end != NULL ? g_strndup (begin + 7, (gsize) (end - begin) - 7) : NULL;
 
-  return end != NULL ? g_strndup (begin + 7, (gsize) (end - begin) - 7) : g_strdup (node->info->name);
+  if (type == NULL)
+    return g_strdup (node->info->name);
+
+  return lpt_op_find_short (type) != NULL ? g_strdup_printf ("a custom operator that is called %s", type)
+                                          : g_steal_pointer (&type);
 }
 
 static gboolean
