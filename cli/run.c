@@ -41,6 +41,20 @@ cmd_run (LptGraph *graph, GPtrArray *tensors, guint flags, guint threads, CmdOut
   return context != NULL;
 }
 
+/* |x - y|; integers of 64 bits, of which double does not hold all, as such. */
+static double
+difference (LptTensor *a, LptTensor *b, gint64 i, double x, double y)
+{
+  const LptDType dtype = lpt_tensor_dtype (a);
+  if (dtype == lpt_tensor_dtype (b) && (dtype == LPT_DTYPE_I64 || dtype == LPT_DTYPE_U64))
+    {
+      const gint64 u = lpt_tensor_get_i64 (a, i), v = lpt_tensor_get_i64 (b, i);
+      const gboolean less = dtype == LPT_DTYPE_I64 ? u < v : (guint64) u < (guint64) v;
+      return (double) (less ? (guint64) v - (guint64) u : (guint64) u - (guint64) v);
+    }
+  return (isnan (x) && isnan (y)) || x == y ? 0.0 : fabs (x - y);
+}
+
 gboolean
 cmd_distance (LptTensor *a, LptTensor *b, CmdDistance *distance)
 {
@@ -51,11 +65,9 @@ cmd_distance (LptTensor *a, LptTensor *b, CmdDistance *distance)
     return FALSE;
   for (gint64 i = 0; i < n; i++)
     {
-      double x = lpt_tensor_get_f64 (a, i), y = lpt_tensor_get_f64 (b, i), d = fabs (x - y);
+      double x = lpt_tensor_get_f64 (a, i), y = lpt_tensor_get_f64 (b, i), d = difference (a, b, i, x, y);
       nan_a += isnan (x);
       nan_b += isnan (y);
-      if ((isnan (x) && isnan (y)) || x == y)
-        d = 0.0;
       if (isnan (d) || d > max)
         max = d;
       if (!isfinite (x) || !isfinite (y))

@@ -90,6 +90,8 @@ compare (const Model *model,
     {
       double want = lpt_tensor_get_f64 (golden, i), d = fabs (lpt_tensor_get_f64 (got, i) - want);
 
+      if (lpt_tensor_dtype (got) == LPT_DTYPE_I64 && lpt_tensor_dtype (golden) == LPT_DTYPE_I64)
+        g_assert_cmpint (lpt_tensor_get_i64 (got, i), ==, lpt_tensor_get_i64 (golden, i));
       g_assert_false (isnan (d));
       most = MAX (most, d);
       relative = MAX (relative, d / (1 + fabs (want)));
