@@ -535,7 +535,10 @@ lpt_window_out (const LptWindow *window,
   if (__builtin_mul_overflow (dilation, kernel - 1, &span) || __builtin_add_overflow (span, 1, &span) ||
       __builtin_add_overflow (in, begin, &padded) || __builtin_add_overflow (padded, end, &padded))
     return lpt_infer_fail (error, "sizes along spatial axis %d overflow", axis);
-  if (padded < span)
+  /* Where numbers of windows are rounded up, ONNX and PyTorch take one that reaches over the end by less than a
+   * step. */
+  if (padded < span &&
+      (window->rounding != LPT_ROUNDING_CEIL_TORCH || span - padded >= stride || in <= 0 || padded <= 0))
     {
       g_autofree char *dilated = dilation > 1 ? g_strdup_printf (" (dilated to %" G_GINT64_FORMAT ")", span)
                                               : g_strdup ("");
@@ -544,7 +547,7 @@ lpt_window_out (const LptWindow *window,
                              " with padding %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT " along spatial axis %d",
                              kernel, dilated, in, begin, end, axis);
     }
-  room = padded - span;
+  room = MAX (padded - span, 0);
   if (window->rounding == LPT_ROUNDING_FLOOR)
     *out = room / stride + 1;
   else

@@ -1,4 +1,4 @@
-/* infer-rows-more.h - rows of test-infer.c: ops that choose regions, and of one bit; colours
+/* infer-rows-more.h - rows of test-infer.c: ops that choose regions, and of one bit; colours; windows over the end
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -102,6 +102,12 @@
   { X ("u8[2,9,8,1]") "%o = NV12toRGB(%x)", "u8[2,6,8,3]" },
   { X ("u8[2,7,8,1]") "%o = NV12toRGB(%x)", "!7 rows are not 3 halves of an image's" },
   { X ("u8[2,6,7,1]") "%o = NV12toRGB(%x)", "!an image of 4 x 7 is not even" },
+  { X ("f32[1,3,1,1]") "%o = AvgPool@14(%x) {kernel=[2,3], strides=[2,3], exclude-pad=true, rounding_type=ceil_torch}",
+    "f32[1,3,1,1]" },
+  { X ("f32[1,3,1,1]") "%o = AvgPool@14(%x) {kernel=[1,3], strides=[2,2], exclude-pad=true, rounding_type=ceil_torch}",
+    "!kernel 3 does not fit input 1 with padding 0 and 0 along spatial axis 1" },
+  { X ("f32[1,3,1,1]") "%o = AvgPool@14(%x) {kernel=[2,2], strides=[2,2], exclude-pad=true, rounding_type=ceil}",
+    "!kernel 2 does not fit input 1 with padding 0 and 0 along spatial axis 0" },
 
 #undef TOP
 #undef PRE

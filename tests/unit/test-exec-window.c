@@ -104,6 +104,13 @@ static const ExecCase cases[] =
     "%x = Const {1, 2, 3, 4, 5} : f32[1,1,5]\n"
     "%y = AvgPool(%x) {kernel=[2], strides=[2], pads_begin=[0], pads_end=[0], exclude-pad=false, rounding_type=ceil} : f32[1,1,3]\nResult(%y)\n",
     "1.5, 3.5, 5" },
+  { "pools-over-the-end",          /* as ONNX and PyTorch round up: the one window has half of its elements */
+    "%x = Const {5} : f32[1,1,1]\n"
+    "%a = MaxPool(%x) {kernel=[2], strides=[2], pads_begin=[0], pads_end=[0], rounding_type=ceil_torch} : f32[1,1,1]\n"
+    "%b = AvgPool@14(%x) {kernel=[2], strides=[2], exclude-pad=true, rounding_type=ceil_torch} : f32[1,1,1]\n"
+    "%c = AvgPool@14(%x) {kernel=[2], strides=[2], exclude-pad=false, rounding_type=ceil_torch} : f32[1,1,1]\n"
+    "%y = Concat(%a, %b, %c) {axis=0} : f32[3,1,1]\nResult(%y)\n",
+    "5, 5, 5" },
   { "adaptive-pools",              /* parts [0,2) [1,4) [3,5) of 5 */
     "%x = Const {1, 2, 3, 4, 9} : f32[1,1,5]\n%n = Const {3} : i64[1]\n%a = AdaptiveAvgPool(%x, %n) : f32[1,1,3]\n"
     "%m = AdaptiveMaxPool(%x, %n) : f32[1,1,3], i64[1,1,3]\nResult(%a)\nResult(%m)\nResult(%m.1)\n",

@@ -498,7 +498,8 @@ pad_to_whole_windows (LptOnnxNode *on,
       steps = rest > 0 ? (rest + w->strides[i] - 1) / w->strides[i] : 0;
       if (steps * w->strides[i] >= length + w->begin[i])
         steps--;                       /* a window that starts behind the end is none */
-      w->end[i] += MAX (steps * w->strides[i] - rest, 0);
+      if (-rest < w->strides[i])         /* else the kernel does not fit, which inference says */
+        w->end[i] += MAX (steps * w->strides[i] - rest, 0);
     }
 }
 
