@@ -5,6 +5,7 @@
 
 #include "frontends/onnx_json/write/onnx-writer.h"
 
+#include "frontends/held-integers.h"
 #include "frontends/mixed-types.h"
 #include "ir/lpt-composite.h"
 #include "ir/lpt-memory.h"
@@ -371,7 +372,7 @@ lpt_onnx_serialise (LptGraph         *graph,
                     GError          **error)
 {
   const gboolean changes = lpt_graph_has_rounded (graph) || lpt_onnx_w_bare_sums (graph, FALSE) ||
-                           lpt_graph_settle_sums (graph, FALSE) || has_spelled (graph);
+                           lpt_graph_settle_sums (graph, FALSE) || has_spelled (graph) || lpt_graph_has_held (graph);
   g_autoptr (LptGraph) spelled = changes ? lpt_graph_copy (graph) : NULL;
   LptOnnxWriter w = { .graph = spelled != NULL ? spelled : graph, .qoperator = (flags & LPT_ONNX_QOPERATOR) != 0 };
   guint mark = lpt_memory_mark ();
@@ -382,7 +383,8 @@ lpt_onnx_serialise (LptGraph         *graph,
       g_set_error_literal (error, LPT_ERROR, LPT_ERROR_UNSUPPORTED, "unsupported in ONNX: a graph without outputs");
       return NULL;
     }
-  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !spell (spelled, error)))
+  if (spelled != NULL && (!lpt_graph_raise_rounded (spelled, error) || !spell (spelled, error)
+                          || !lpt_graph_settle_held (spelled, error)))
     return NULL;
   if (spelled != NULL)
     {

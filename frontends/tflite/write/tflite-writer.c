@@ -10,6 +10,7 @@
 #include "frontends/tflite/write/tflite-writer.h"
 
 #include "eval/requant/lpt-requant-modes.h"
+#include "frontends/held-integers.h"
 #include "frontends/mixed-types.h"
 #include "frontends/tflite/tflite-origin.h"
 #include "frontends/tflite/tflite-type-bits.h"
@@ -397,8 +398,8 @@ lpt_tflite_serialise (LptGraph *graph, guint flags, GError **error)
   LptTflWriter w = { .graph = copy };
   lpt_graph_settle_sums (copy, TRUE);
   if (!lpt_graph_raise_rounded (copy, error) || !lpt_graph_spell (copy, LPT_N_OPS, LPT_SPELL_FOR_FILE, error)
-      || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error) || !lpt_tfl_w_expand (copy, error)
-      || !lpt_tfl_w_fold (copy, error))
+      || !lpt_graph_settle_held (copy, error) || !lpt_tfl_w_settle (copy, error) || !lpt_tfl_w_fold (copy, error)
+      || !lpt_tfl_w_expand (copy, error) || !lpt_tfl_w_fold (copy, error))
     return NULL;
   w.graphs = g_ptr_array_new_with_free_func (free_graph);
   w.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
