@@ -367,16 +367,11 @@ test_kinds (void)
     }
 }
 
-/* Averages of two codes in the default mode: ties go to even, so that what follows has no bias. */
+/* Averages of two codes, and halves, in the default mode: ties go to even, so that what follows has no bias. */
 static void
-test_ties (void)
+check_ties (const char   *text,
+            const gint64 *wanted)
 {
-  static const char text[] = "graph {lowered=true}\n"
-                             "%x = Const {0, 1, 1, 2, 2, 3, 3, 4} : u8[1,1,1,8] q{scale=0.25}\n"
-                             "%y = AvgPool(%x) {kernel=[1,2], strides=[1,2], pads_begin=[0,0], pads_end=[0,0], "
-                             "exclude-pad=true} : u8[1,1,1,4] q{scale=0.25}\n"
-                             "Result(%y)\n";
-  static const gint64 wanted[] = { 0, 2, 2, 4 };
   g_autoptr (GError) error = NULL;
   g_autoptr (LptGraph) graph = lpt_graph_from_text (text, -1, "ties", &error);
   g_autoptr (GPtrArray) none = g_ptr_array_new ();
@@ -384,8 +379,24 @@ test_ties (void)
 
   g_assert_no_error (error);
   y = run (graph, NULL, 0, none, 0);
-  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
-    g_assert_cmpint (lpt_tensor_get_i64 (y, (gint64) i), ==, wanted[i]);
+  for (gint64 i = 0; i < 4; i++)
+    g_assert_cmpint (lpt_tensor_get_i64 (y, i), ==, wanted[i]);
+}
+
+static void
+test_ties (void)
+{
+  check_ties ("graph {lowered=true}\n"
+              "%x = Const {0, 1, 1, 2, 2, 3, 3, 4} : u8[1,1,1,8] q{scale=0.25}\n"
+              "%y = AvgPool(%x) {kernel=[1,2], strides=[1,2], pads_begin=[0,0], pads_end=[0,0], "
+              "exclude-pad=true} : u8[1,1,1,4] q{scale=0.25}\n"
+              "Result(%y)\n", (const gint64[]) { 0, 2, 2, 4 });
+  check_ties ("graph {lowered=true}\n"
+              "%x = Const {0, 1, 1, 2, 2, 3, 3, 4} : u8[4,2] q{scale=0.25}\n%a = Const {1} : i64[1]\n"
+              "%y = ReduceMean(%x, %a) : u8[4] q{scale=0.25}\nResult(%y)\n", (const gint64[]) { 0, 2, 2, 4 });
+  check_ties ("graph {lowered=true}\n"
+              "%x = Const {-1, -3, -5, 3} : i8[1,4] q{scale=0.25}\n%s = Const {0.5} : f32[1]\n"
+              "%y = PRelu(%x, %s) : i8[1,4] q{scale=0.25}\nResult(%y)\n", (const gint64[]) { 0, -2, -2, 3 });
 }
 
 int
