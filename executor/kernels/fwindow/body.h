@@ -24,6 +24,9 @@
 #define COLUMNS_UNROLL _Pragma ("GCC unroll 24")
 #endif
 
+/* Vectors of doubles that a mean adds up side by side. */
+#define MEAN_PARTS 8
+
 /* What a block is compiled for. */
 typedef struct {
   size_t    pixels;
@@ -333,14 +336,22 @@ LPT_FN (lpt_fwindow_max) (const LptFwindowTile *t)
     }
 }
 
-INLINE D
-mean_lanes (const LptFwindowTile *t, double divisor, size_t at, size_t n)
+/* `parts` vectors of doubles of pixel p from channel c on, a constant: as many sums side by side. The last one has n
+ * channels. */
+INLINE void
+mean_lanes (const LptFwindowTile *t, double divisor, size_t parts, size_t p, size_t c, size_t n)
 {
-  D sum = { 0 };
+  const size_t at = p * t->step + c;
+  float *y = t->y + p * t->ldy + c;
+  D sum[MEAN_PARTS] = { { 0 } };
 
   for (size_t tap = 0; tap < t->taps; tap++)
-    sum += load_wide (t->x[tap] + at, n, 0.0);
-  return divisor > 0 ? sum / divisor : (D) { 0 };
+    LPT_TILE_UNROLL
+    for (size_t q = 0; q < parts; q++)
+      sum[q] += load_wide (t->x[tap] + at + q * HALF, q + 1 < parts ? HALF : n, 0.0);
+  LPT_TILE_UNROLL
+  for (size_t q = 0; q < parts; q++)
+    store_narrow (y + q * HALF, divisor > 0 ? sum[q] / divisor : (D) { 0 }, q + 1 < parts ? HALF : n);
 }
 
 void
@@ -350,9 +361,11 @@ LPT_FN (lpt_fwindow_mean) (const LptFwindowTile *t, double divisor)
     {
       size_t c = 0;
 
-      for (; c + HALF <= t->channels; c += HALF)
-        store_narrow (t->y + p * t->ldy + c, mean_lanes (t, divisor, p * t->step + c, HALF), HALF);
-      if (c < t->channels)
-        store_narrow (t->y + p * t->ldy + c, mean_lanes (t, divisor, p * t->step + c, t->channels - c), t->channels - c);
+      for (; c + MEAN_PARTS * HALF <= t->channels; c += MEAN_PARTS * HALF)
+        mean_lanes (t, divisor, MEAN_PARTS, p, c, HALF);
+      for (; c + 2 * HALF <= t->channels; c += 2 * HALF)
+        mean_lanes (t, divisor, 2, p, c, HALF);
+      for (; c < t->channels; c += HALF)
+        mean_lanes (t, divisor, 1, p, c, t->channels - c < HALF ? t->channels - c : HALF);
     }
 }

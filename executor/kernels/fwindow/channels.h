@@ -22,22 +22,23 @@
 #define CHANNEL_PARTS  2
 #endif
 
-/* `pixels` from `pixel` on, `parts` vectors of channels from `column` on, of which `n` lanes exist in the last; all but
- * the last three are constants. */
+/* `pixels` from `pixel` on, `parts` vectors of channels from `column` on; all but the last two are constants, and so is
+ * `stride` where it is not 0: pixels lie at fixed distances then. */
 LPT_TILE void
-channels_block (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t pixels, size_t parts, size_t pixel,
-                size_t column, size_t n)
+channels_block (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t stride, size_t pixels, size_t parts,
+                size_t pixel, size_t column)
 {
-  V acc[CHANNEL_PIXELS][CHANNEL_PARTS];
+  const size_t apart = stride > 0 ? stride : t->stride;
+  V acc[CHANNEL_PARTS][CHANNEL_PIXELS];
 
   LPT_TILE_UNROLL
   for (size_t p = 0; p < pixels; p++)
     LPT_TILE_UNROLL
     for (size_t q = 0; q < parts; q++)
-      acc[p][q] = splat (0.0f);
+      acc[q][p] = splat (0.0f);
   for (size_t row = 0; row < t->rows; row++)
     {
-      const float *line = t->x[row] + pixel * t->stride, *w = t->w[row] + column;
+      const float *line = t->x[row] + pixel * apart, *w = t->w[row] + column;
 
       for (size_t tap = 0; tap < t->taps; tap++, w += t->ldw)
         {
@@ -50,53 +51,70 @@ channels_block (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t pixe
           LPT_TILE_UNROLL
           for (size_t p = 0; p < pixels; p++)
             {
-              const V number = splat (x[p * t->stride]);
+              const V number = splat (x[p * apart]);
 
               LPT_TILE_UNROLL
               for (size_t q = 0; q < parts; q++)
-                acc[p][q] = fused (number, v[q], acc[p][q]);
+                acc[q][p] = fused (number, v[q], acc[q][p]);
             }
         }
     }
   LPT_TILE_UNROLL
-  for (size_t p = 0; p < pixels; p++)
-    LPT_TILE_UNROLL
-    for (size_t q = 0; q < parts; q++)
-      {
-        const size_t lanes = q + 1 < parts ? WIDTH : n, at = column + q * WIDTH;
+  for (size_t q = 0; q < parts; q++)
+    {
+      const size_t at = column + q * WIDTH, n = q + 1 < parts || t->outs - at > WIDTH ? WIDTH : t->outs - at;
+      float *y = t->y + pixel * t->ldy + at;
 
-        store (t->y + (pixel + p) * t->ldy + at, end_lanes (end, acc[p][q], pixel + p, at, lanes), lanes);
-      }
+      end_rows (end, pixels, pixel, at, n, acc[q]);
+      LPT_TILE_UNROLL
+      for (size_t p = 0; p < pixels; p++)
+        store (y + p * t->ldy, acc[q][p], n);
+    }
 }
 
-/* All pixels; `parts` is a constant. */
+/* All pixels; `stride` and `parts` are constants. The last block ends with the line, and does some pixels again; with
+ * a residual, which may lie where the result does, what is left goes by ones and twos. */
 INLINE void
-channels_line (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t parts, size_t column, size_t n)
+channels_line (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t stride, size_t parts, size_t column)
 {
+  const bool again = end->residual == NULL;
   size_t pixel = 0;
 
-  for (; t->n - pixel >= CHANNEL_PIXELS; pixel += CHANNEL_PIXELS)
-    channels_block (t, end, CHANNEL_PIXELS, parts, pixel, column, n);
+#define BLOCKS(pixels)                                                                                               \
+  for (; t->n - pixel >= pixels; pixel += pixels)                                                                    \
+    channels_block (t, end, stride, pixels, parts, pixel, column);                                                   \
+  if (again && pixel < t->n && t->n >= pixels)                                                                       \
+    {                                                                                                                \
+      channels_block (t, end, stride, pixels, parts, t->n - pixels, column);                                         \
+      return;                                                                                                        \
+    }
+  BLOCKS (CHANNEL_PIXELS)
 #if CHANNEL_PIXELS > 7
-  for (; t->n - pixel >= 7; pixel += 7)
-    channels_block (t, end, 7, parts, pixel, column, n);
+  BLOCKS (7)
 #endif
-  for (; t->n - pixel >= 2; pixel += 2)
-    channels_block (t, end, 2, parts, pixel, column, n);
-  if (pixel < t->n)
-    channels_block (t, end, 1, parts, pixel, column, n);
+  BLOCKS (2)
+  BLOCKS (1)
+#undef BLOCKS
+}
+
+/* `stride` is a constant. */
+INLINE void
+channels_columns (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t stride)
+{
+  for (size_t column = 0; column < t->outs; column += CHANNEL_PARTS * WIDTH)
+    if (t->outs - column > WIDTH)
+      channels_line (t, end, stride, 2, column);
+    else
+      channels_line (t, end, stride, 1, column);
 }
 
 void
 LPT_FN (lpt_fwindow_channels) (const LptFwindowChannels *t, const LptFgemmEnd *end)
 {
-  for (size_t column = 0; column < t->outs; column += CHANNEL_PARTS * WIDTH)
+  switch (t->stride)
     {
-      const size_t left = t->outs - column;
-
-      if (left > WIDTH)
-        channels_line (t, end, 2, column, left < 2 * WIDTH ? left - WIDTH : WIDTH);
-      else
-        channels_line (t, end, 1, column, left);
+    case 1: channels_columns (t, end, 1); break;
+    case 2: channels_columns (t, end, 2); break;
+    default: channels_columns (t, end, 0);
     }
 }

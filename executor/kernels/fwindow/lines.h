@@ -45,41 +45,6 @@ line_ends (const LptFwindowLine *t, size_t reach, size_t columns, ptrdiff_t firs
   return ends;
 }
 
-/* What follows the sums of `lanes` channels from `c` on: asked once for all pixels. */
-INLINE void
-line_end (const LptFwindowLine *t, const LptFgemmEnd *end, size_t pixels, size_t pixel, size_t c, __mmask16 lanes,
-          V *acc)
-{
-  float *y = t->y + pixel * t->ldy + c;
-
-#define EACH(p) LPT_TILE_UNROLL for (size_t p = 0; p < pixels; p++)
-#define LANES(from) ((V) _mm512_maskz_loadu_ps (lanes, from))
-  if (end->factor)
-    {
-      const V factor = LANES (end->factor + c);
-
-      EACH (p) acc[p] = acc[p] * factor;
-    }
-  if (end->bias)
-    {
-      const V bias = LANES (end->bias + c);
-
-      EACH (p) acc[p] = acc[p] + bias;
-    }
-  if (end->residual)
-    EACH (p) acc[p] = acc[p] + LANES (end->residual + (pixel + p) * end->ldr + c);
-  if (end->clamps && !(end->lo > end->hi))
-    EACH (p) acc[p] = limit_lanes (acc[p], end->lo, end->hi);
-  else if (end->clamps)
-    EACH (p) acc[p] = clamp_lanes (acc[p], end->lo, end->hi);
-  if (lanes == 0xffff)
-    EACH (p) store (y + p * t->ldy, acc[p], WIDTH);
-  else
-    EACH (p) _mm512_mask_storeu_ps (y + p * t->ldy, lanes, (__m512) acc[p]);
-#undef EACH
-#undef LANES
-}
-
 /* `pixels` from `pixel` on; taps, stride and pixels are constants. */
 LPT_TILE void
 line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t stride, size_t pixels, size_t pixel)
@@ -91,7 +56,8 @@ line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t
 
   for (size_t c = 0; c < t->channels; c += WIDTH)
     {
-      const __mmask16 lanes = (__mmask16) (t->channels - c >= WIDTH ? 0xffff : (1u << (t->channels - c)) - 1);
+      const size_t n = t->channels - c >= WIDTH ? WIDTH : t->channels - c;
+      const __mmask16 lanes = (__mmask16) ((1u << n) - 1);
       __mmask16 masks[2 * LINE_REACH];
       V acc[LINE_PIXELS];
 
@@ -138,7 +104,10 @@ line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t
                   }
             }
         }
-      line_end (t, end, pixels, pixel, c, lanes, acc);
+      end_rows (end, pixels, pixel, c, n, acc);
+      LPT_TILE_UNROLL
+      for (size_t p = 0; p < pixels; p++)
+        store (t->y + (pixel + p) * t->ldy + c, acc[p], n);
     }
 }
 
