@@ -22,7 +22,8 @@ end_lanes (const LptFgemmEnd *end, V sum, size_t row, size_t column, size_t n)
   return sum;
 }
 
-/* The same of `rows` rows from `row` on, a constant, with a vector each: asked once for all of them. */
+/* The same of `rows` rows from `row` on, with a vector each, and where they go: asked once for all of them. `rows` is a
+ * constant, and n where all lanes are there. */
 INLINE void
 end_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t n, V *sums)
 {
@@ -46,4 +47,12 @@ end_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t
   else if (end->clamps)
     EACH (r) sums[r] = clamp_lanes (sums[r], end->lo, end->hi);
 #undef EACH
+}
+
+INLINE void
+store_rows (float *y, size_t ldy, size_t rows, size_t n, const V *sums)
+{
+  LPT_TILE_UNROLL
+  for (size_t r = 0; r < rows; r++)
+    store (y + r * ldy, sums[r], n);
 }

@@ -104,10 +104,16 @@ line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t
                   }
             }
         }
-      end_rows (end, pixels, pixel, c, n, acc);
-      LPT_TILE_UNROLL
-      for (size_t p = 0; p < pixels; p++)
-        store (t->y + (pixel + p) * t->ldy + c, acc[p], n);
+      if (n == WIDTH)
+        {
+          end_rows (end, pixels, pixel, c, WIDTH, acc);
+          store_rows (t->y + pixel * t->ldy + c, t->ldy, pixels, WIDTH, acc);
+        }
+      else
+        {
+          end_rows (end, pixels, pixel, c, n, acc);
+          store_rows (t->y + pixel * t->ldy + c, t->ldy, pixels, n, acc);
+        }
     }
 }
 
