@@ -21,7 +21,7 @@ static const struct { guint32 flag; const char *name; } trait_names[] = {
 };
 
 static const struct { guint8 flag; const char *name; } openvino_names[] = {
-  { LPT_OPENVINO_RELAXED, "relaxed" }, { LPT_OPENVINO_LPT, "lpt" },
+  { LPT_OPENVINO_RELAXED, "relaxed" }, { LPT_OPENVINO_LPT, "lpt" }, { LPT_OPENVINO_BOXES, "boxes" },
 };
 
 static const char *const kind_names[] = { "bool", "int", "float", "enum", "string", "ints", "floats", "type", "shape" };

@@ -75,7 +75,7 @@ ov_relax (const OvLayer *layer, LptNode *node, const LptDType *declared)
 static gboolean
 ov_declares_boxes (const OvBuild *b, const LptNode *node, const LptDType *declared)
 {
-  if (b->net->version != 10 || node->op < LPT_OP_PRIOR_BOX || node->op > LPT_OP_CTC_GREEDY_DECODER_SEQ_LEN)
+  if (b->net->version != 10 || !(node->info->openvino.flags & LPT_OPENVINO_BOXES))
     return FALSE;
   for (guint i = 0; i < node->n_out; i++)
     if (declared[i] != LPT_DTYPE_UNDEFINED && declared[i] != node->out[i].dtype &&

@@ -77,6 +77,7 @@ typedef enum
 {
   LPT_OPENVINO_RELAXED = 1 << 0,   /* its types may be relaxed */
   LPT_OPENVINO_LPT     = 1 << 1,   /* supported by MarkupPrecisions */
+  LPT_OPENVINO_BOXES   = 1 << 2,   /* of detection: IR v10 of f16 networks may declare f32 for boxes and scores */
 } LptOpenVinoFlags;
 
 /* What OpenVINO says of an op. Static data: any thread. */

@@ -190,6 +190,16 @@ type_opset (LptDType dtype)
     }
 }
 
+/* Is this the writer of the op's row? Ops that it writes are one family of ONNX operators. */
+static gboolean
+is_written_by (const LptNode    *node,
+               LptOnnxWriteFunc  write)
+{
+  const LptOnnxWriteRow *row = lpt_onnx_w_row (node->op);
+
+  return row != NULL && row->write == write;
+}
+
 static gint64 needed_opset (LptGraph *graph);
 
 static gint64
@@ -202,7 +212,7 @@ node_opset (LptNode *node)
   if (node->op == LPT_OP_BLOCK_MATMUL ||
       (node->op == LPT_OP_EQUAL && lpt_node_in (node, 0)->dtype == LPT_DTYPE_STRING))
     opset = WIDE_OPSET;
-  if (node->op >= LPT_OP_REDUCE_MAX && node->op <= LPT_OP_REDUCE_LOGICAL_OR &&
+  if ((is_written_by (node, lpt_onnx_write_reduce) || is_written_by (node, lpt_onnx_write_reduce_logical)) &&
       !lpt_node_is_const (lpt_node_src (node, 1)))
     opset = WIDE_OPSET;
   for (guint k = 0; node->op == LPT_OP_AVG_POOL && k < LPT_ATTRS (node, LptAvgPoolAttrs)->dilations.n; k++)
@@ -221,7 +231,7 @@ node_opset (LptNode *node)
     {
       LptDType dtype = node->out[o].dtype;
 
-      if (node->op >= LPT_OP_BITWISE_AND && node->op <= LPT_OP_BITWISE_NOT && dtype != LPT_DTYPE_BOOL)
+      if (is_written_by (node, lpt_onnx_write_bitwise) && dtype != LPT_DTYPE_BOOL)
         opset = MAX (opset, WIDE_OPSET);
       if ((node->op == LPT_OP_SCATTER_ELEMENTS_UPDATE || node->op == LPT_OP_SCATTER_ND_UPDATE)
           && LPT_ATTRS (node, LptScatterAttrs)->reduction > LPT_REDUCTION_PROD)
