@@ -38,8 +38,7 @@ lpt_tfl_w_type (LptDType dtype)
 LptTflWTensor *
 lpt_tfl_w_get (LptTflWriter *w, gint tensor)
 {
-  static LptTflWTensor nothing;
-  return tensor >= 0 && (guint) tensor < w->to->tensors->len ? g_ptr_array_index (w->to->tensors, tensor) : &nothing;
+  return tensor >= 0 && (guint) tensor < w->to->tensors->len ? g_ptr_array_index (w->to->tensors, tensor) : &w->nothing;
 }
 
 static char *

@@ -85,6 +85,7 @@ typedef struct
   GArray       *pending;    /* LptTflPending: real outputs to quantize */
   GPtrArray    *first_values; /* ReadValue nodes, whose variables CALL_ONCE assigns */
   GError       *error;
+  LptTflWTensor nothing;    /* what there is in place of a tensor that could not be made: who goes on may fill it */
 } LptTflWriter;
 
 void  lpt_tfl_w_fail   (LptTflWriter *w, const char *format, ...) G_GNUC_PRINTF (2, 3);   /* "unsupported ..." */
