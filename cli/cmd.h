@@ -1,6 +1,6 @@
 /* cmd.h - the sub-commands and what they share
  *
- * A sub-command is a file cmd-NAME.c and a row in main.c. It gets argv from its
+ * A sub-command is a file cmd-NAME.c and a row in commands.def. It gets argv from its
  * own name on and returns the exit code: 0 done, 1 the input is at fault,
  * 2 the command line is.
  *
@@ -23,27 +23,11 @@ typedef struct
   const char *summary;
 } LptCommand;
 
-#define CMD(name) int cmd_##name (int argc, char **argv);
-CMD (transform)
-CMD (exec)
-CMD (compare)
-CMD (check)
-CMD (explain)
-CMD (bench)
-CMD (eval)
-CMD (quantize)
-CMD (report)
-CMD (debug)
-CMD (print)
-CMD (plan)
-CMD (ops)
-CMD (passes)
-CMD (cpu)
-CMD (version)
-CMD (help)
-#undef CMD
+#define LPT_COMMAND(name, summary) int cmd_##name (int argc, char **argv);
+#include "cli/commands.def"
+#undef LPT_COMMAND
 
-/* The rows of main.c; NULL: no such command. */
+/* The rows of commands.def; NULL: no such command. */
 const LptCommand *cmd_commands     (guint *n);
 const LptCommand *cmd_find_command (const char *name);
 /* What there is, a line each. */

@@ -10,23 +10,9 @@
 #include <locale.h>
 
 static const LptCommand commands[] = {
-  { "transform", cmd_transform, "Rewrite a model for low precision" },
-  { "exec",      cmd_exec,      "Run a model" },
-  { "compare",   cmd_compare,   "Compare models, modes or arrays" },
-  { "check",     cmd_check,     "Hold a model against a target's restrictions" },
-  { "explain",   cmd_explain,   "Say what becomes of each op, and why" },
-  { "bench",     cmd_bench,     "Time a model" },
-  { "quantize",  cmd_quantize,  "Make an int8 model of a float one and samples" },
-  { "eval",      cmd_eval,      "Measure a model on labelled samples" },
-  { "report",    cmd_report,    "One page about a model: types, reasons, errors, times" },
-  { "debug",     cmd_debug,     "Find the layers that do the damage, and what would help" },
-  { "print",     cmd_print,     "Show a model as text" },
-  { "plan",      cmd_plan,      "Show what a run goes through" },
-  { "ops",       cmd_ops,       "List the operations" },
-  { "passes",    cmd_passes,    "List the passes and targets" },
-  { "cpu",       cmd_cpu,       "Show what the processor offers" },
-  { "version",   cmd_version,   "Show the version" },
-  { "help",      cmd_help,      "Show commands, or the options of one" },
+#define LPT_COMMAND(name, summary) { #name, cmd_##name, summary },
+#include "cli/commands.def"
+#undef LPT_COMMAND
 };
 
 const LptCommand *
