@@ -13,10 +13,10 @@
 
 /* A tile of registers. Its callers give it constants, so that rows and columns that a variant lacks fold away; under
  * a sanitizer it is one function with variables in their place: compilers need minutes for all copies. */
-#if defined (__SANITIZE_ADDRESS__)
+#if defined (__SANITIZE_ADDRESS__) || defined (__SANITIZE_THREAD__)
 #define LPT_ONE_TILE 1
 #elif defined (__has_feature)
-#if __has_feature (address_sanitizer)
+#if __has_feature (address_sanitizer) || __has_feature (thread_sanitizer)
 #define LPT_ONE_TILE 1
 #endif
 #endif
