@@ -6,7 +6,7 @@ needs none: an op without an integer form is computed in real numbers, one witho
 and what a format cannot say is refused by name when it is written. Real functions are needed by all.
 
 --missing TABLE   the ops without a row there
---check           TAP: every op has a real function, and no table names an op that ir/lpt-ops.def lacks
+--check           TAP: every op has a number and a real function, and no table names an op that ir/lpt-ops.def lacks
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -15,6 +15,8 @@ import os
 import re
 import sys
 
+# An op's number is its place there.
+HEADER, NUMBER = "include/lpt/lpt-op.h", re.compile(r"^  LPT_OP_(\w+),", re.M)
 READ = re.compile(r"^ONNX_\w+ \(.*?\bLPT_OP_([A-Z0-9_]+)", re.M)
 # Name of the column: file, and what finds ops in it.
 TABLES = [
@@ -66,8 +68,10 @@ def print_table(ops, has, only):
     print("%-34s %s" % ("%d ops" % len(ops), " ".join(str(len(has[n] & set(ops))).ljust(len(n)) for n in names).rstrip()))
 
 
-def check(ops, has):
-    failures = ["%s has no real function: a row in eval/lpt-exec-ops.def" % op for op in ops if op not in has["real"]]
+def check(ops, has, numbered):
+    failures = ["%s has no number: the last of the enum in %s" % (op, HEADER) for op in ops if op not in numbered]
+    failures += ["%s names %s, which ir/lpt-ops.def lacks" % (HEADER, op) for op in sorted(numbered - set(ops))]
+    failures += ["%s has no real function: a row in eval/lpt-exec-ops.def" % op for op in ops if op not in has["real"]]
     for name, path, _ in TABLES:
         failures += ["%s names %s, which ir/lpt-ops.def lacks" % (path, op) for op in sorted(has[name] - set(ops) - {"NONE"})]
     print("1..1")
@@ -86,7 +90,7 @@ def main():
     args = parser.parse_args()
     ops, has = read_tables(args.root)
     if args.check:
-        return check(ops, has)
+        return check(ops, has, set(NUMBER.findall(read(args.root, HEADER))) - NO_OPS)
     if args.missing:
         print("\n".join(op for op in ops if op not in has[args.missing]))
     else:
