@@ -20,7 +20,7 @@ static const LptOpInfo ops[LPT_N_OPS] =
 #define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
   [LPT_OP_##ENUM] = { LPT_OP_##ENUM, name, min_in, max_in, n_out, traits, sizeof (Lpt##attrs##Attrs), \
                       lpt_attrs_##attrs, lpt_infer_##infer, doc, { versions, openvino } },
-#include <lpt/lpt-ops.def>
+#include "ir/lpt-ops.def"
   [LPT_OP_NONE]   = { LPT_OP_NONE, "None", 0, 0, 0, 0, 0, lpt_attrs_None, NULL, "", { "", 0 } },
   [LPT_OP_OPAQUE] = { LPT_OP_OPAQUE, "Opaque", 0, LPT_ANY_INPUTS, -1, 0, 0, lpt_attrs_None, lpt_infer_opaque,
                       "An op that the table lacks: kept as it was read", { "", 0 } },

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 
 #define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
   gboolean lpt_infer_##infer (LptNode *node, GError **error);
-#include <lpt/lpt-ops.def>
+#include "ir/lpt-ops.def"
 
 /* Opaque ops and a plugin's own: what the file declares stays. */
 gboolean lpt_infer_opaque (LptNode *node, GError **error);

@@ -28,7 +28,7 @@ has_divisor (LptOp op)
     {
 #define LPT_OP(ENUM, name, min_in, max_in, n_out, traits, attrs, infer, versions, openvino, doc) \
     case LPT_OP_##ENUM: return ((traits) & LPT_OP_F_DIVISOR) != 0;
-#include <lpt/lpt-ops.def>
+#include "ir/lpt-ops.def"
     default: return FALSE;
     }
 }
