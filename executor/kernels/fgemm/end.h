@@ -22,10 +22,9 @@ end_lanes (const LptFgemmEnd *end, V sum, size_t row, size_t column, size_t n)
   return sum;
 }
 
-/* The same of `rows` rows from `row` on, with a vector each, and where they go: asked once for all of them. `rows` is a
- * constant, and n where all lanes are there. */
+/* The same of `rows` rows from `row` on, a constant, with a vector each: asked once for all of them. */
 INLINE void
-end_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t n, V *sums)
+end_some_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t n, V *sums)
 {
 #define EACH(r) LPT_TILE_UNROLL for (size_t r = 0; r < rows; r++)
   if (end->factor)
@@ -49,10 +48,25 @@ end_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t
 #undef EACH
 }
 
+/* Whole vectors are asked for once as well. */
+INLINE void
+end_rows (const LptFgemmEnd *end, size_t rows, size_t row, size_t column, size_t n, V *sums)
+{
+  if (n == WIDTH)
+    end_some_rows (end, rows, row, column, WIDTH, sums);
+  else
+    end_some_rows (end, rows, row, column, n, sums);
+}
+
 INLINE void
 store_rows (float *y, size_t ldy, size_t rows, size_t n, const V *sums)
 {
-  LPT_TILE_UNROLL
-  for (size_t r = 0; r < rows; r++)
-    store (y + r * ldy, sums[r], n);
+  if (n == WIDTH)
+    LPT_TILE_UNROLL
+    for (size_t r = 0; r < rows; r++)
+      store (y + r * ldy, sums[r], WIDTH);
+  else
+    LPT_TILE_UNROLL
+    for (size_t r = 0; r < rows; r++)
+      store (y + r * ldy, sums[r], n);
 }

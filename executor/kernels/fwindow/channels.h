@@ -62,19 +62,10 @@ channels_block (const LptFwindowChannels *t, const LptFgemmEnd *end, size_t stri
   LPT_TILE_UNROLL
   for (size_t q = 0; q < parts; q++)
     {
-      const size_t at = column + q * WIDTH;
-      float *y = t->y + pixel * t->ldy + at;
+      const size_t at = column + q * WIDTH, n = q + 1 < parts || t->outs - at >= WIDTH ? WIDTH : t->outs - at;
 
-      if (q + 1 < parts || t->outs - at >= WIDTH)
-        {
-          end_rows (end, pixels, pixel, at, WIDTH, acc[q]);
-          store_rows (y, t->ldy, pixels, WIDTH, acc[q]);
-        }
-      else
-        {
-          end_rows (end, pixels, pixel, at, t->outs - at, acc[q]);
-          store_rows (y, t->ldy, pixels, t->outs - at, acc[q]);
-        }
+      end_rows (end, pixels, pixel, at, n, acc[q]);
+      store_rows (t->y + pixel * t->ldy + at, t->ldy, pixels, n, acc[q]);
     }
 }
 

@@ -104,16 +104,8 @@ line_block (const LptFwindowLine *t, const LptFgemmEnd *end, size_t taps, size_t
                   }
             }
         }
-      if (n == WIDTH)
-        {
-          end_rows (end, pixels, pixel, c, WIDTH, acc);
-          store_rows (t->y + pixel * t->ldy + c, t->ldy, pixels, WIDTH, acc);
-        }
-      else
-        {
-          end_rows (end, pixels, pixel, c, n, acc);
-          store_rows (t->y + pixel * t->ldy + c, t->ldy, pixels, n, acc);
-        }
+      end_rows (end, pixels, pixel, c, n, acc);
+      store_rows (t->y + pixel * t->ldy + c, t->ldy, pixels, n, acc);
     }
 }
 
