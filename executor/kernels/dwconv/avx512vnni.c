@@ -146,21 +146,32 @@ wide_3x3 (const Wide *w, int stage, Form form, size_t stride)
 
   if (stride == 1)
     {
-      /* s1 waits for its last column, s0 for its last two. */
-      Column x = load_64 (w, form, cols, 3), s0, s1;
+      /* Two sums wait, a for its last column and b for its last two; at each column they change places. */
+      Column x = load_64 (w, form, cols, 3), a, b;
+      size_t i = 0;
 
-      s1 = dot_64 (bias, x, w0);
+      a = dot_64 (bias, x, w0);
       x = load_64 (w, form, cols + 3, 3);
-      s1 = dot_64 (s1, x, w1);
-      s0 = dot_64 (bias, x, w0);
+      a = dot_64 (a, x, w1);
+      b = dot_64 (bias, x, w0);
       cols += 6;
-      for (size_t i = 0; i < r->pixels; i++, cols += 3)
+#define PIXEL(last, middle)                                                                                            \
+  {                                                                                                                    \
+    x = load_64 (w, form, cols, 3);                                                                                    \
+    finish_64 (w, stage, form, i, dot_64 (last, x, w2));                                                               \
+    middle = dot_64 (middle, x, w1);                                                                                   \
+    last = dot_64 (bias, x, w0);                                                                                       \
+    i++;                                                                                                               \
+    cols += 3;                                                                                                         \
+  }
+      while (i + 2 <= r->pixels)
         {
-          x = load_64 (w, form, cols, 3);
-          finish_64 (w, stage, form, i, dot_64 (s1, x, w2));
-          s1 = dot_64 (s0, x, w1);
-          s0 = dot_64 (bias, x, w0);
+          PIXEL (a, b)
+          PIXEL (b, a)
         }
+      if (i < r->pixels)
+        PIXEL (a, b)
+#undef PIXEL
     }
   else
     {
@@ -249,11 +260,11 @@ squares_3x3 (const Wide *w, int stage)
 /* Any kernel of at most WIDE_STEPS columns times groups of rows. */
 #define WIDE_STEPS 48
 
-/* Rows of group g of a column. */
+/* Rows of group g of a column of kh. */
 INLINE Column
-load_group (const Wide *w, Form form, const uint8_t *const *col, size_t g)
+load_group (const Wide *w, Form form, const uint8_t *const *col, size_t kh, size_t g)
 {
-  size_t n = w->r->kh - 4 * g;
+  size_t n = kh - 4 * g;
 
   return n >= 4 ? load_64 (w, form, col + 4 * g, 4) : load_64 (w, form, col + 4 * g, n);
 }
@@ -267,31 +278,34 @@ pixel_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], siz
 
   for (size_t kx = 0; kx < r->kw; kx++)
     for (size_t g = 0; g < groups; g++)
-      sum = dot_64 (sum, load_group (w, form, r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh, g), weights[kx * groups + g]);
+      sum = dot_64 (sum, load_group (w, form, r->cols + (i * r->stride_w + kx * r->dilation_w) * r->kh, r->kh, g),
+                    weights[kx * groups + g]);
   finish_64 (w, stage, form, i, sum);
 }
 
 /* Pixels i, i + shift, i + 2 shift and i + 3 shift, where shift pixels are a tap: each column serves all that read it. */
 LPT_TILE void
-pixels_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i, size_t shift)
+pixels_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t i, size_t shift, size_t kh,
+            size_t kw)
 {
   const LptDwconvRun *r = w->r;
-  size_t groups = (r->kh + 3) / 4;
+  size_t groups = (kh + 3) / 4;
   const Column bias = { w->bias[0], w->bias[1], w->bias[2], w->bias[3] };
   Column s0 = bias, s1 = bias, s2 = bias, s3 = bias;
 
-  for (size_t x = 0; x < r->kw + 3; x++)
+  LPT_TILE_UNROLL
+  for (size_t x = 0; x < kw + 3; x++)
     for (size_t g = 0; g < groups; g++)
       {
-        Column c = load_group (w, form, r->cols + (i * r->stride_w + x * r->dilation_w) * r->kh, g);
+        Column c = load_group (w, form, r->cols + (i * r->stride_w + x * r->dilation_w) * kh, kh, g);
 
-        if (x < r->kw)
+        if (x < kw)
           s0 = dot_64 (s0, c, weights[x * groups + g]);
-        if (x - 1 < r->kw)
+        if (x - 1 < kw)
           s1 = dot_64 (s1, c, weights[(x - 1) * groups + g]);
-        if (x - 2 < r->kw)
+        if (x - 2 < kw)
           s2 = dot_64 (s2, c, weights[(x - 2) * groups + g]);
-        if (x - 3 < r->kw)
+        if (x - 3 < kw)
           s3 = dot_64 (s3, c, weights[(x - 3) * groups + g]);
       }
   finish_64 (w, stage, form, i, s0);
@@ -316,36 +330,38 @@ wide_weights (const LptDwconvRun *r, const Wide *w, Form form, __m512i (*weights
     }
 }
 
+/* kh and kw, constants or the run's own. */
 LPT_TILE void
-wide_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4])
+wide_any (const Wide *w, int stage, Form form, const __m512i (*weights)[4], size_t kh, size_t kw)
 {
   const LptDwconvRun *r = w->r;
   size_t shift = r->dilation_w % r->stride_w ? 0 : r->dilation_w / r->stride_w, i = 0;
 
-  for (; shift > 0 && r->kw > 1 && i + 4 * shift <= r->pixels; i += 4 * shift)
+  for (; shift > 0 && kw > 1 && i + 4 * shift <= r->pixels; i += 4 * shift)
     for (size_t j = 0; j < shift; j++)
-      pixels_any (w, stage, form, weights, i + j, shift);
+      pixels_any (w, stage, form, weights, i + j, shift, kh, kw);
   for (; i < r->pixels; i++)
     pixel_any (w, stage, form, weights, i);
 }
 
-/* Kernels that load their weights themselves. */
-INLINE bool
-is_3x3 (const LptDwconvRun *r)
-{
-  return r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w <= 2;
-}
+/* The loops over a row, a constant. */
+typedef enum {
+  ANY,
+  SQUARE_3,       /* 3x3 of stride 1 */
+  SQUARE_3_BY_2,  /* and of stride 2 */
+  SQUARE_5        /* 5x5 */
+} Loop;
 
 INLINE void
-run_wide (const Wide *w, int stage, Form form, const __m512i (*weights)[4])
+row_wide (const Wide *w, int stage, Form form, Loop loop, const __m512i (*weights)[4])
 {
-  const LptDwconvRun *r = w->r;
-
-  if (!is_3x3 (r))
-    wide_any (w, stage, form, weights);
-  else if (r->stride_w == 2)
+  if (loop == ANY)
+    wide_any (w, stage, form, weights, w->r->kh, w->r->kw);
+  else if (loop == SQUARE_5)
+    wide_any (w, stage, form, weights, 5, 5);
+  else if (loop == SQUARE_3_BY_2)
     wide_3x3 (w, stage, form, 2);
-  else if (form == TWO_ROWS && w->next && r->follow && r->pixels > 1)
+  else if (form == TWO_ROWS && w->next && w->r->follow && w->r->pixels > 1)
     squares_3x3 (w, stage);
   else
     wide_3x3 (w, stage, form, 1);
@@ -353,7 +369,7 @@ run_wide (const Wide *w, int stage, Form form, const __m512i (*weights)[4])
 
 /* Channels from c on, as many as exist up to 64 or, of two rows, 32. */
 LPT_TILE void
-run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
+run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form, Loop loop)
 {
   const LptEpilogue *e = r->epilogue;
   size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
@@ -375,7 +391,7 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Fo
     quarters (x[i]);
   for (size_t j = 0; j < 4; j++)
     stage_vec (stage, e, &(StageChannels) { w.bias[j], { x[0][j], x[1][j], x[2][j] } }, &w.v[j]);
-  if (!is_3x3 (r))
+  if (loop == ANY || loop == SQUARE_5)
     wide_weights (r, &w, form, weights);
   for (size_t y = 0; y < r->rows; y += form == TWO_ROWS ? 2 : 1)
     {
@@ -383,83 +399,76 @@ run_64 (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Fo
 
       w.r = &row;
       w.next = y + 1 < r->rows ? r->cols_step : 0;
-      run_wide (&w, stage, form, (const __m512i (*)[4]) weights);
+      row_wide (&w, stage, form, loop, (const __m512i (*)[4]) weights);
     }
 }
 
-/* run_64 () with one multiply-add where that is enough for all its channels. */
-INLINE void
-run_channels (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage, Form form)
+/* A function for each stage, form and loop: the compiler finds registers for each alone. */
+typedef void (*RunChannels) (const LptDwconvRun *r, size_t c, const PackLimits *limits);
+
+#define WIDE_LOOP(stage, form, loop)                                                                                   \
+  __attribute__ ((noinline)) static void                                                                               \
+  wide_##stage##_##form##_##loop (const LptDwconvRun *r, size_t c, const PackLimits *limits)                           \
+  { run_64 (r, c, limits, STAGE_##stage, form, loop); }
+#define WIDE_FORM(stage, form)                                                                                         \
+  WIDE_LOOP (stage, form, ANY) WIDE_LOOP (stage, form, SQUARE_3)                                                       \
+  WIDE_LOOP (stage, form, SQUARE_3_BY_2) WIDE_LOOP (stage, form, SQUARE_5)
+#define WIDE_STAGE(stage) WIDE_FORM (stage, SIXTY_FOUR) WIDE_FORM (stage, MASKED) WIDE_FORM (stage, TWO_ROWS)
+WIDE_STAGE (ONE_FMA)
+WIDE_STAGE (FMA)
+WIDE_STAGE (FLOAT)
+WIDE_STAGE (SINGLE)
+
+#define LOOPS(stage, form)                                                                                             \
+  { [ANY] = wide_##stage##_##form##_ANY, [SQUARE_3] = wide_##stage##_##form##_SQUARE_3,                                \
+    [SQUARE_3_BY_2] = wide_##stage##_##form##_SQUARE_3_BY_2, [SQUARE_5] = wide_##stage##_##form##_SQUARE_5 }
+#define FORMS(stage) [STAGE_##stage] = { LOOPS (stage, SIXTY_FOUR), LOOPS (stage, MASKED), LOOPS (stage, TWO_ROWS) }
+static const RunChannels wide_runs[][3][4] = { FORMS (ONE_FMA), FORMS (FMA), FORMS (FLOAT), FORMS (SINGLE) };
+
+#define REST(stage)                                                                                                    \
+  __attribute__ ((noinline)) static void rest_##stage (const LptDwconvRun *r, size_t c, const PackLimits *limits)      \
+  { run_blocks (r, c, limits, STAGE_##stage); }
+REST (NONE)
+REST (FMA)
+REST (FLOAT)
+REST (SINGLE)
+
+static const RunChannels rest_runs[] = { [STAGE_NONE] = rest_NONE, [STAGE_FMA] = rest_FMA, [STAGE_FLOAT] = rest_FLOAT,
+                                         [STAGE_SINGLE] = rest_SINGLE };
+
+/* Channels from c on; one multiply-add where that is enough for all of them. */
+static void
+run_wide (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
 {
-  const size_t n = r->c1 - c < 64 ? r->c1 - c : 64;
+  const size_t left = r->c1 - c, n = left < 64 ? left : 64;
+  Form form = left >= 64 ? SIXTY_FOUR : left > 32 ? MASKED : TWO_ROWS;
+  Loop loop = ANY;
 
-  if (stage == STAGE_FMA && stage_of_channels (r->epilogue, c, n) == STAGE_ONE_FMA)
-    run_64 (r, c, limits, STAGE_ONE_FMA, form);
-  else
-    run_64 (r, c, limits, stage, form);
-}
-
-/* All blocks of one stage, a constant. */
-INLINE void
-run_stage (const LptDwconvRun *r, int stage)
-{
-  const LptEpilogue *e = r->epilogue;
-  Block b = { .limits = pack_limits (e->zp, e->lo, e->hi) };
-  size_t wide_end = r->c0;
-
-  /* Whole 64s, a rest that fills most of one, or 32 of two rows. */
-  if (stage && r->multiplier == 1 && r->kw * ((r->kh + 3) / 4) <= WIDE_STEPS)
-    while (wide_end < r->c1 && r->c1 - wide_end >= 32)
-      {
-        size_t left = r->c1 - wide_end;
-
-        if (left >= 64)
-          run_channels (r, wide_end, &b.limits, stage, SIXTY_FOUR);
-        else if (left > 32)
-          run_channels (r, wide_end, &b.limits, stage, MASKED);
-        else
-          run_channels (r, wide_end, &b.limits, stage, TWO_ROWS);
-        wide_end = left < 64 ? r->c1 : wide_end + 64;
-      }
-
-  for (size_t c = wide_end; c < r->c1; c += 16)
-    {
-      b.c = c;
-      b.n = r->c1 - c < 16 ? r->c1 - c : 16;
-      b.mask = (__mmask16) ((1u << b.n) - 1);
-      if (r->multiplier > 1)
-        find_inputs (&b, r->multiplier);
-      b.bias = _mm512_setzero_si512 ();
-      if (stage != STAGE_NONE)
-        {
-          const StageChannels s = stage_load (stage, e, c);
-
-          b.bias = s.bias;
-          stage_vec (stage, e, &s, &b.v);
-        }
-      for (size_t y = 0; y < r->rows; y++)
-        {
-          const LptDwconvRun row = lpt_dwconv_row (r, y);
-
-          b.r = &row;
-          run_block (&b, stage);
-        }
-    }
+  if (r->dilation_w == 1 && r->kh == 3 && r->kw == 3 && r->stride_w <= 2)
+    loop = r->stride_w == 1 ? SQUARE_3 : SQUARE_3_BY_2;
+  else if (r->kh == 5 && r->kw == 5)
+    loop = SQUARE_5;
+  if (stage == STAGE_FMA)
+    stage = stage_of_channels (r->epilogue, c, n);
+  wide_runs[stage][form][loop] (r, c, limits);
 }
 
 void
 lpt_dwconv__avx512vnni (const LptDwconvRun *r)
 {
   const LptEpilogue *e = r->epilogue;
+  const PackLimits limits = pack_limits (e->zp, e->lo, e->hi);
+  int stage = stage_of (e);
+  size_t c = r->c0;
 
-  switch (stage_of (e))
-    {
-    case STAGE_NONE:
-    case STAGE_WORDS: run_stage (r, STAGE_NONE); break;
-    case STAGE_FMA:   run_stage (r, STAGE_FMA); break;
-    case STAGE_FLOAT: run_stage (r, STAGE_FLOAT); break;
-    default:          run_stage (r, STAGE_SINGLE); break;
-    }
+  if (stage == STAGE_WORDS)
+    stage = STAGE_NONE;
+  /* Whole 64s, a rest that fills most of one, or 32 of two rows. */
+  if (stage != STAGE_NONE && r->multiplier == 1 && r->kw * ((r->kh + 3) / 4) <= WIDE_STEPS)
+    for (; c < r->c1 && r->c1 - c >= 32; c = r->c1 - c < 64 ? r->c1 : c + 64)
+      run_wide (r, c, &limits, stage);
+  if (c < r->c1)
+    rest_runs[stage] (r, c, &limits);
   if (e->fusable && e->store == LPT_STORE_Q8 && (e->table || e->add))
     lpt_epilogue_finish (r->epilogue_kernel, e, r->rows * r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
 }

@@ -287,3 +287,35 @@ run_block (const Block *b, int stage)
   else
     run_columns (b, stage, false);
 }
+
+/* All channels from c on. */
+INLINE void
+run_blocks (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
+{
+  const LptEpilogue *e = r->epilogue;
+  Block b = { .limits = *limits };
+
+  for (; c < r->c1; c += 16)
+    {
+      b.c = c;
+      b.n = r->c1 - c < 16 ? r->c1 - c : 16;
+      b.mask = (__mmask16) ((1u << b.n) - 1);
+      if (r->multiplier > 1)
+        find_inputs (&b, r->multiplier);
+      b.bias = _mm512_setzero_si512 ();
+      if (stage != STAGE_NONE)
+        {
+          const StageChannels s = stage_load (stage, e, c);
+
+          b.bias = s.bias;
+          stage_vec (stage, e, &s, &b.v);
+        }
+      for (size_t y = 0; y < r->rows; y++)
+        {
+          const LptDwconvRun row = lpt_dwconv_row (r, y);
+
+          b.r = &row;
+          run_block (&b, stage);
+        }
+    }
+}

@@ -132,39 +132,88 @@ lpt_dwconv_workspace (const LptDwconv *d)
   return ALIGN_64 (rows_at_once (s) * n_columns (s) * folded (s).kh * sizeof (void *)) + ALIGN_64 (s->ic);
 }
 
+/* Which columns are pixels of a line, whose first stands in column `start`: [left, end), from pixel `skipped` on. */
+typedef struct {
+  size_t left, end, skipped;
+} Inside;
+
+static Inside
+inside (const LptConvShape *s, ptrdiff_t start, size_t columns)
+{
+  Inside in = { .left = start < 0 ? 0 : (size_t) start, .skipped = start < 0 ? (size_t) -start : 0 };
+  size_t pixels = s->iw < in.skipped ? 0 : s->iw - in.skipped;
+
+  if (pixels == 0 || in.left >= columns)
+    return (Inside) { 0 };
+  in.end = pixels < columns - in.left ? in.left + pixels : columns;
+  return in;
+}
+
+/* Pointers to one row of the kernel, `step` apart: to the pixels of `line` (NULL: outside of the image) and padding. */
+static void
+fill_line (const LptDwconv *d, const uint8_t *line, ptrdiff_t start, size_t columns, const uint8_t *pad_row,
+           size_t step, const uint8_t **to)
+{
+  Inside in = line ? inside (&d->shape, start, columns) : (Inside) { 0 };
+  const uint8_t *from = line ? line + in.skipped * d->pixel_stride : NULL;
+  size_t i = 0;
+
+  for (; i < in.left; i++, to += step)
+    *to = pad_row;
+  for (; i < in.end; i++, to += step, from += d->pixel_stride)
+    *to = from;
+  for (; i < columns; i++, to += step)
+    *to = pad_row;
+}
+
 /* Pointers of output row r from pixel x on, those of a column one behind the other. */
 static void
-fill_columns (const LptDwconv *d, size_t r, size_t x, size_t columns, const uint8_t *pad_row, const uint8_t **cols)
+fill_columns (const LptDwconv *d, const Folded *f, size_t r, size_t x, size_t columns, const uint8_t *pad_row,
+              const uint8_t **cols)
 {
   const LptConvShape *s = &d->shape;
-  Folded f = folded (s);
-  size_t z0 = r / s->oh % s->od * s->stride_d - (size_t) s->pad_front,
-         y0 = r % s->oh * s->stride_h - (size_t) s->pad_top;
+  size_t plane = r / s->oh, repeats = s->repeats ? s->repeats : 1;
+  size_t z0 = plane % s->od * s->stride_d - (size_t) s->pad_front, y0 = r % s->oh * s->stride_h - (size_t) s->pad_top;
+  const uint8_t *image = d->in + plane / s->od * d->image_stride;
 
-  for (size_t row = 0; row < f.kh; row++)
-    {
-      size_t tap = row % f.rows % (s->kd * s->kh);
-      size_t z = z0 + tap / s->kh * s->dilation_d, y = y0 + tap % s->kh * s->dilation_h, i = 0;
-      ptrdiff_t start = s->pad_left - (ptrdiff_t) (x * s->stride_w + row / f.rows * s->dilation_w);
-      size_t left = start < 0 ? 0 : (size_t) start, skipped = start < 0 ? (size_t) -start : 0, inside;
-      const uint8_t **to = cols + row;
+  for (size_t folded = 0; folded < f->fold; folded++)
+    for (size_t k = 0; k < repeats; k++)
+      for (size_t kz = 0; kz < s->kd; kz++)
+        for (size_t ky = 0; ky < s->kh; ky++)
+          {
+            size_t z = z0 + kz * s->dilation_d, y = y0 + ky * s->dilation_h;
+            bool exists = z < s->id && y < s->ih;      /* before the image it is beyond its size, too */
+            ptrdiff_t start = s->pad_left - (ptrdiff_t) (x * s->stride_w + folded * s->dilation_w);
+            const uint8_t *line = exists ? image + z * d->plane_stride + y * d->row_stride : NULL;
 
-      left = left < columns ? left : columns;
-      inside = s->iw < skipped ? 0 : s->iw - skipped;
-      inside = inside < columns - left ? inside : columns - left;
-      if (z < s->id && y < s->ih)      /* before the image it is beyond its size, too */
-        {
-          const uint8_t *from = d->in + r / s->oh / s->od * d->image_stride + z * d->plane_stride + y * d->row_stride
-                                + (inside > 0 ? skipped * d->pixel_stride : 0);
+            fill_line (d, line, start, columns, pad_row, f->kh, cols++);
+          }
+}
 
-          for (; i < left; i++, to += f.kh)
-            *to = pad_row;
-          for (; i < left + inside; i++, to += f.kh, from += d->pixel_stride)
-            *to = from;
-        }
-      for (; i < columns; i++, to += f.kh)
-        *to = pad_row;
-    }
+/* Whether output row r reads the lines that stand stride_h below those of the row before it, all in one image. */
+static bool
+is_below (const LptConvShape *s, const Folded *f, size_t r)
+{
+  size_t y = r % s->oh * s->stride_h;
+
+  return f->fold == 1 && s->kd == 1 && s->id == 1 && s->pad_front == 0 && r % s->oh > 0
+         && y >= s->stride_h + (size_t) s->pad_top && y - (size_t) s->pad_top + (s->kh - 1) * s->dilation_h < s->ih;
+}
+
+/* The same for a row that is_below () the one of `before`. */
+static void
+shift_columns (const LptDwconv *d, const Folded *f, size_t x, size_t columns, const uint8_t *pad_row,
+               const uint8_t *const *before, const uint8_t **cols)
+{
+  Inside in = inside (&d->shape, d->shape.pad_left - (ptrdiff_t) (x * d->shape.stride_w), columns);
+  size_t step = d->shape.stride_h * d->row_stride, i = 0;
+
+  for (; i < in.left * f->kh; i++)
+    cols[i] = pad_row;
+  for (; i < in.end * f->kh; i++)
+    cols[i] = before[i] + step;
+  for (; i < columns * f->kh; i++)
+    cols[i] = pad_row;
 }
 
 void
@@ -174,7 +223,7 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
   Folded f = folded (s);
   size_t columns = n_columns (s), element = d->epilogue->store == LPT_STORE_Q8 ? 1 : 4, most = rows_at_once (s);
   size_t pixel = d->place ? d->place->x : 1, pixels = pixels_at_once (s);
-  const uint8_t **cols = workspace;
+  const uint8_t **cols = workspace, **before = NULL;
   uint8_t *pad_row = (uint8_t *) workspace + ALIGN_64 (most * columns * f.kh * sizeof (void *));
   LptDwconvRun run = { .kh = f.kh, .kw = f.kw, .stride_w = s->stride_w, .dilation_w = f.dilation_w,
                        .multiplier = s->oc / s->ic, .c0 = c0, .c1 = c1, .cols_step = columns * f.kh,
@@ -196,7 +245,15 @@ lpt_dwconv_tile (const LptDwconv *d, size_t r0, size_t r1, size_t c0, size_t c1,
           first = d->place ? lpt_conv_place_at (d->place, s, first) : first;
           run.pixels = s->ow - x < pixels ? s->ow - x : pixels;
           for (size_t y = 0; y < run.rows; y++)
-            fill_columns (d, r + y, x, columns, pad_row, cols + y * run.cols_step);
+            {
+              const uint8_t **own = cols + y * run.cols_step;
+
+              if (before && pixels == s->ow && is_below (s, &f, r + y))
+                shift_columns (d, &f, x, columns, pad_row, before, own);
+              else
+                fill_columns (d, &f, r + y, x, columns, pad_row, own);
+              before = own;
+            }
           run.out = (char *) d->out + first * d->ldo + c0 * element;
           run.residual = d->residual ? d->residual + first * d->ldr + c0 : NULL;
           d->kernel->run (&run);
