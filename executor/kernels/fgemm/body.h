@@ -296,63 +296,93 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
     end_block (t, rows, parts, false, row, column, acc);
 }
 
-/* As many rows as there are, up to ROWS; returns how many. */
-INLINE size_t
-rows_of (const LptFgemmTile *t, size_t parts, bool half, size_t row, size_t column)
-{
-  size_t rows = t->m - row < ROWS ? t->m - row : ROWS;
+/* A function for each size of block: the compiler finds registers for each alone. */
+typedef void (*RunBlock) (const LptFgemmTile *t, size_t row, size_t column);
 
-  switch (rows)
-    {
-#define CASE(rows) case rows: block (t, rows, parts, half, row, column); break;
+#define BLOCK(name, rows, parts, half)                                                                               \
+  __attribute__ ((noinline)) static void name##_##rows (const LptFgemmTile *t, size_t row, size_t column)            \
+  { block (t, rows, parts, half, row, column); }
 #if ROWS > 6
-    CASE (14) CASE (13) CASE (12) CASE (11) CASE (10) CASE (9) CASE (8) CASE (7)
+#define ROWS_7_TO_14(each, ...)                                                                                      \
+  each (7, __VA_ARGS__) each (8, __VA_ARGS__) each (9, __VA_ARGS__) each (10, __VA_ARGS__) each (11, __VA_ARGS__)    \
+  each (12, __VA_ARGS__) each (13, __VA_ARGS__) each (14, __VA_ARGS__)
+#else
+#define ROWS_7_TO_14(each, ...)
 #endif
 #if ROWS > 1
-    CASE (6) CASE (5) CASE (4) CASE (3) CASE (2)
+#define ROWS_2_TO_6(each, ...)                                                                                       \
+  each (2, __VA_ARGS__) each (3, __VA_ARGS__) each (4, __VA_ARGS__) each (5, __VA_ARGS__) each (6, __VA_ARGS__)
+#else
+#define ROWS_2_TO_6(each, ...)
 #endif
-#undef CASE
-    default: block (t, 1, parts, half, row, column);
-    }
-  return rows;
-}
+#define DEFINE(rows, name, parts, half) BLOCK (name, rows, parts, half)
+#define ENTRY(rows, name, ...) [rows] = name##_##rows,
+/* name[rows], 1 to ROWS of them. */
+#define BLOCKS(name, parts, half)                                                                                    \
+  BLOCK (name, 1, parts, half) ROWS_2_TO_6 (DEFINE, name, parts, half) ROWS_7_TO_14 (DEFINE, name, parts, half)      \
+  static const RunBlock name[ROWS + 1] = { [1] = name##_1, ROWS_2_TO_6 (ENTRY, name) ROWS_7_TO_14 (ENTRY, name) };
 
-/* One block; returns its rows. What is left of the columns takes as many vectors as it fills. */
+BLOCKS (one_panel, PARTS, false)
+#if PANELS > 1
+BLOCKS (all_panels, PANELS * PARTS, false)
+#endif
+#if HAS_HALVES
+BLOCKS (half, 0, true)
+BLOCKS (one_and_half, 1, true)
+#elif PARTS == 2
+BLOCKS (one_vector, 1, false)
+#endif
+
+/* One block of as many rows as there are, up to ROWS; returns how many. What is left of the columns takes as many
+ * vectors as it fills. */
 INLINE size_t
 block_at (const LptFgemmTile *t, size_t row, size_t column)
 {
-  const size_t left = t->n - column;
+  const size_t left = t->n - column, rows = t->m - row < ROWS ? t->m - row : ROWS;
 
+  (void) left;
 #if HAS_HALVES
   if (left <= HALF)
-    return rows_of (t, 0, true, row, column);
-  if (left > WIDTH && left <= WIDTH + HALF)
-    return rows_of (t, 1, true, row, column);
+    half[rows] (t, row, column);
+  else if (left > WIDTH && left <= WIDTH + HALF)
+    one_and_half[rows] (t, row, column);
+  else
 #elif PARTS == 2
   if (left <= WIDTH)
-    return rows_of (t, 1, false, row, column);
+    one_vector[rows] (t, row, column);
+  else
 #endif
-  if (PANELS == 1 || left <= LPT_FGEMM_PANEL)
-    return rows_of (t, PARTS, false, row, column);
-  return rows_of (t, PANELS * PARTS, false, row, column);
+#if PANELS > 1
+  if (left > LPT_FGEMM_PANEL)
+    all_panels[rows] (t, row, column);
+  else
+#endif
+    one_panel[rows] (t, row, column);
+  return rows;
 }
+
+#if PANELS_OF_ONE > PANELS
+BLOCK (wide_of_one, 1, PANELS_OF_ONE * PARTS, false)
+BLOCK (wide_of_two, 1, PANELS_OF_TWO * PARTS, false)
+BLOCK (wide_of_two, 2, PANELS_OF_TWO * PARTS, false)
+#endif
 
 /* All of a tile of a row or two but for the last columns; returns how many columns. */
 INLINE size_t
 wide_blocks (const LptFgemmTile *t)
 {
-  const size_t one = PANELS_OF_ONE * LPT_FGEMM_PANEL, two = PANELS_OF_TWO * LPT_FGEMM_PANEL;
   size_t column = 0;
 
-  if (PANELS_OF_ONE > PANELS && t->m == 1)
+#if PANELS_OF_ONE > PANELS
+  const size_t one = PANELS_OF_ONE * LPT_FGEMM_PANEL, two = PANELS_OF_TWO * LPT_FGEMM_PANEL;
+
+  if (t->m == 1)
     for (; t->n - column > one - LPT_FGEMM_PANEL; column += one < t->n - column ? one : t->n - column)
-      block (t, 1, PANELS_OF_ONE * PARTS, false, 0, column);
-  if (PANELS_OF_TWO > PANELS && t->m == 1)
+      wide_of_one_1 (t, 0, column);
+  if (t->m <= 2)
     for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
-      block (t, 1, PANELS_OF_TWO * PARTS, false, 0, column);
-  if (PANELS_OF_TWO > PANELS && t->m == 2)
-    for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
-      block (t, 2, PANELS_OF_TWO * PARTS, false, 0, column);
+      (t->m == 1 ? wide_of_two_1 : wide_of_two_2) (t, 0, column);
+#endif
   return column;
 }
 
@@ -367,6 +397,16 @@ broad_panels (const LptFgemmTile *t, size_t column)
   return panels < 3 ? 0 : panels == 3 || panels == 5 || panels == 6 ? 3 : 4;
 }
 
+BLOCK (broad_of_three, 1, 3 * PARTS, false)
+BLOCK (broad_of_three, 7, 3 * PARTS, false)
+BLOCK (broad_of_three, 8, 3 * PARTS, false)
+BLOCK (broad_of_four, 1, 4 * PARTS, false)
+ROWS_2_TO_6 (DEFINE, broad_of_three, 3 * PARTS, false)
+ROWS_2_TO_6 (DEFINE, broad_of_four, 4 * PARTS, false)
+static const RunBlock broad_of_three[ROWS_OF_THREE + 1] = { [1] = broad_of_three_1, ROWS_2_TO_6 (ENTRY, broad_of_three)
+                                                            [7] = broad_of_three_7, [8] = broad_of_three_8 };
+static const RunBlock broad_of_four[ROWS_OF_FOUR + 1] = { [1] = broad_of_four_1, ROWS_2_TO_6 (ENTRY, broad_of_four) };
+
 /* One block of at most `limit` rows; returns how many. */
 INLINE size_t
 broad_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, size_t column)
@@ -374,14 +414,7 @@ broad_block (const LptFgemmTile *t, size_t panels, size_t row, size_t limit, siz
   const size_t most = panels == 4 ? ROWS_OF_FOUR : ROWS_OF_THREE;
   const size_t rows = limit > most ? limit == most + 1 ? (limit + 1) / 2 : most : limit;
 
-  switch (panels * 16 + rows)
-    {
-#define CASE(panels, rows) case panels * 16 + rows: block (t, rows, panels * PARTS, false, row, column); break;
-    CASE (4, 6) CASE (4, 5) CASE (4, 4) CASE (4, 3) CASE (4, 2) CASE (4, 1)
-    CASE (3, 8) CASE (3, 7) CASE (3, 6) CASE (3, 5) CASE (3, 4) CASE (3, 3) CASE (3, 2)
-#undef CASE
-    default: block (t, 1, 3 * PARTS, false, row, column);
-    }
+  (panels == 4 ? broad_of_four : broad_of_three)[rows] (t, row, column);
   return rows;
 }
 #endif
