@@ -429,18 +429,26 @@ static const RunChannels wide_runs[][3][4] = { FORMS (ONE_FMA), FORMS (FMA), FOR
   __attribute__ ((noinline)) static void rest_##stage (const LptDwconvRun *r, size_t c, const PackLimits *limits)      \
   { run_blocks (r, c, limits, STAGE_##stage); }
 REST (NONE)
+REST (ONE_FMA)
 REST (FMA)
 REST (FLOAT)
 REST (SINGLE)
 
-static const RunChannels rest_runs[] = { [STAGE_NONE] = rest_NONE, [STAGE_FMA] = rest_FMA, [STAGE_FLOAT] = rest_FLOAT,
-                                         [STAGE_SINGLE] = rest_SINGLE };
+static const RunChannels rest_runs[] = { [STAGE_NONE] = rest_NONE, [STAGE_ONE_FMA] = rest_ONE_FMA, [STAGE_FMA] = rest_FMA,
+                                         [STAGE_FLOAT] = rest_FLOAT, [STAGE_SINGLE] = rest_SINGLE };
 
-/* Channels from c on; one multiply-add where that is enough for all of them. */
+/* One multiply-add where that is enough for all n channels from c on. */
+static int
+stage_for (const LptDwconvRun *r, int stage, size_t c, size_t n)
+{
+  return stage == STAGE_FMA ? stage_of_channels (r->epilogue, c, n) : stage;
+}
+
+/* Up to 64 channels from c on. */
 static void
 run_wide (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
 {
-  const size_t left = r->c1 - c, n = left < 64 ? left : 64;
+  const size_t left = r->c1 - c;
   Form form = left >= 64 ? SIXTY_FOUR : left > 32 ? MASKED : TWO_ROWS;
   Loop loop = ANY;
 
@@ -448,9 +456,7 @@ run_wide (const LptDwconvRun *r, size_t c, const PackLimits *limits, int stage)
     loop = r->stride_w == 1 ? SQUARE_3 : SQUARE_3_BY_2;
   else if (r->kh == 5 && r->kw == 5)
     loop = SQUARE_5;
-  if (stage == STAGE_FMA)
-    stage = stage_of_channels (r->epilogue, c, n);
-  wide_runs[stage][form][loop] (r, c, limits);
+  wide_runs[stage_for (r, stage, c, left < 64 ? left : 64)][form][loop] (r, c, limits);
 }
 
 void
@@ -468,7 +474,7 @@ lpt_dwconv__avx512vnni (const LptDwconvRun *r)
     for (; c < r->c1 && r->c1 - c >= 32; c = r->c1 - c < 64 ? r->c1 : c + 64)
       run_wide (r, c, &limits, stage);
   if (c < r->c1)
-    rest_runs[stage] (r, c, &limits);
+    rest_runs[stage_for (r, stage, c, r->c1 - c)] (r, c, &limits);
   if (e->fusable && e->store == LPT_STORE_Q8 && (e->table || e->add))
     lpt_epilogue_finish (r->epilogue_kernel, e, r->rows * r->pixels, r->c1 - r->c0, r->out, r->ldo, r->residual, r->ldr);
 }
