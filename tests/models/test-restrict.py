@@ -4,7 +4,7 @@
     test-restrict.py LPTC SHARED
 
 One to three of --restrict, --per-tensor, --keep on each of four quantized networks of SHARED, some on another target; 20 combinations,
-180 with LPT_TEST_NIGHTLY=1. Exit code 77 where SHARED has no networks.
+400 with LPT_TEST_NIGHTLY=1. Exit code 77 where SHARED has no networks.
 SPDX-License-Identifier: Apache-2.0
 """
 import os, random, subprocess, sys, tempfile
@@ -43,7 +43,7 @@ def main ():
     failed = 0
     with tempfile.TemporaryDirectory (prefix='lptc-') as folder:
         out = os.path.join (folder, 'out.json')
-        for i in range (180 if os.environ.get ('LPT_TEST_NIGHTLY') else 20):
+        for i in range (400 if os.environ.get ('LPT_TEST_NIGHTLY') else 20):
             net, args = nets[i % len (nets)], options (random.Random (i))
             for command in (['transform', net, '-o', out], ['check', out]):
                 done = subprocess.run ([lptc] + command + args, capture_output=True, text=True)

@@ -196,7 +196,7 @@ is_below (const LptConvShape *s, const Folded *f, size_t r)
 {
   size_t y = r % s->oh * s->stride_h;
 
-  return f->fold == 1 && s->kd == 1 && s->id == 1 && s->pad_front == 0 && r % s->oh > 0
+  return f->fold == 1 && s->kd * s->id * s->od == 1 && s->pad_front == 0 && r % s->oh > 0
          && y >= s->stride_h + (size_t) s->pad_top && y - (size_t) s->pad_top + (s->kh - 1) * s->dilation_h < s->ih;
 }
 
