@@ -10,6 +10,7 @@
 #include <lpt/lpt-text.h>
 #include <lpt/lpt-tflite.h>
 
+#include <float.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdlib.h>
@@ -166,6 +167,27 @@ rounds_nan (LptGraph *source)
   return any;
 }
 
+/* Is an end of an interval lost beside the other one in single precision? What is behind it may show no more than how
+ * that was rounded. */
+static gboolean
+loses_ends (LptGraph *graph)
+{
+  for (guint i = 0; i < graph->nodes->len; i++)
+    {
+      const LptNode *node = graph->nodes->pdata[i];
+      for (guint low = 1; node->op == LPT_OP_FAKE_QUANTIZE && low < 5; low += 2)
+        {
+          LptTensor *a = node->in[low].value->producer->data, *b = node->in[low + 1].value->producer->data;
+          if (a == NULL || b == NULL || lpt_tensor_count (a) != 1 || lpt_tensor_count (b) != 1)
+            continue;
+          double x = fabs (lpt_tensor_get_f64 (a, 0)), y = fabs (lpt_tensor_get_f64 (b, 0));
+          if (fmin (x, y) > 0 && fmin (x, y) < FLT_EPSILON * fmax (x, y))
+            return TRUE;
+        }
+    }
+  return FALSE;
+}
+
 /* What is read back computes what was written: real numbers but for what other ops round in other places, codes within
  * a few that lay at ties. */
 static void
@@ -189,7 +211,7 @@ compare_numbers (LptGraph *graph, LptGraph *again, const char *form)
         structure_fail (graph, form, "an output of another shape");
       far = structure_distance (graph, after, before, i, structure_step (graph, i));
       far = distance_in_mode (graph, again, i, far);
-      if (far > ENOUGH && !rounds_nan (graph))
+      if (far > ENOUGH && !rounds_nan (graph) && !loses_ends (graph))
         {
           g_autofree char *text = lpt_graph_to_text (again, LPT_TEXT_DEFAULT),
                           *why = g_strdup_printf ("output %u is %g of its size off:\n%s-----", i, far, text);
