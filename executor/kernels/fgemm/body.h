@@ -379,7 +379,7 @@ wide_blocks (const LptFgemmTile *t)
   if (t->m == 1)
     for (; t->n - column > one - LPT_FGEMM_PANEL; column += one < t->n - column ? one : t->n - column)
       wide_of_one_1 (t, 0, column);
-  if (t->m <= 2)
+  if (t->m == 1 || t->m == 2)
     for (; t->n - column > two - LPT_FGEMM_PANEL; column += two < t->n - column ? two : t->n - column)
       (t->m == 1 ? wide_of_two_1 : wide_of_two_2) (t, 0, column);
 #endif
