@@ -167,8 +167,8 @@ rounds_nan (LptGraph *source)
   return any;
 }
 
-/* Is an end of an interval lost beside the other one in single precision? What is behind it may show no more than how
- * that was rounded. */
+/* Is an end of an interval lost beside the other one in single precision? FakeQuantize gives its end where the data is
+ * beyond, a form that spells it in steps gives 0, and what is behind it may show nothing else. */
 static gboolean
 loses_ends (LptGraph *graph)
 {

@@ -299,7 +299,7 @@ block (const LptFgemmTile *t, size_t rows, size_t parts, bool half, size_t row, 
 /* A function for each size of block: the compiler finds registers for each alone. */
 typedef void (*RunBlock) (const LptFgemmTile *t, size_t row, size_t column);
 
-#define BLOCK(name, rows, parts, half)                                                                               \
+#define BLOCK(rows, name, parts, half)                                                                               \
   __attribute__ ((noinline)) static void name##_##rows (const LptFgemmTile *t, size_t row, size_t column)            \
   { block (t, rows, parts, half, row, column); }
 #if ROWS > 6
@@ -315,11 +315,10 @@ typedef void (*RunBlock) (const LptFgemmTile *t, size_t row, size_t column);
 #else
 #define ROWS_2_TO_6(each, ...)
 #endif
-#define DEFINE(rows, name, parts, half) BLOCK (name, rows, parts, half)
 #define ENTRY(rows, name, ...) [rows] = name##_##rows,
 /* name[rows], 1 to ROWS of them. */
 #define BLOCKS(name, parts, half)                                                                                    \
-  BLOCK (name, 1, parts, half) ROWS_2_TO_6 (DEFINE, name, parts, half) ROWS_7_TO_14 (DEFINE, name, parts, half)      \
+  BLOCK (1, name, parts, half) ROWS_2_TO_6 (BLOCK, name, parts, half) ROWS_7_TO_14 (BLOCK, name, parts, half)        \
   static const RunBlock name[ROWS + 1] = { [1] = name##_1, ROWS_2_TO_6 (ENTRY, name) ROWS_7_TO_14 (ENTRY, name) };
 
 BLOCKS (one_panel, PARTS, false)
@@ -362,9 +361,9 @@ block_at (const LptFgemmTile *t, size_t row, size_t column)
 }
 
 #if PANELS_OF_ONE > PANELS
-BLOCK (wide_of_one, 1, PANELS_OF_ONE * PARTS, false)
-BLOCK (wide_of_two, 1, PANELS_OF_TWO * PARTS, false)
-BLOCK (wide_of_two, 2, PANELS_OF_TWO * PARTS, false)
+BLOCK (1, wide_of_one, PANELS_OF_ONE * PARTS, false)
+BLOCK (1, wide_of_two, PANELS_OF_TWO * PARTS, false)
+BLOCK (2, wide_of_two, PANELS_OF_TWO * PARTS, false)
 #endif
 
 /* All of a tile of a row or two but for the last columns; returns how many columns. */
@@ -397,12 +396,12 @@ broad_panels (const LptFgemmTile *t, size_t column)
   return panels < 3 ? 0 : panels == 3 || panels == 5 || panels == 6 ? 3 : 4;
 }
 
-BLOCK (broad_of_three, 1, 3 * PARTS, false)
-BLOCK (broad_of_three, 7, 3 * PARTS, false)
-BLOCK (broad_of_three, 8, 3 * PARTS, false)
-BLOCK (broad_of_four, 1, 4 * PARTS, false)
-ROWS_2_TO_6 (DEFINE, broad_of_three, 3 * PARTS, false)
-ROWS_2_TO_6 (DEFINE, broad_of_four, 4 * PARTS, false)
+BLOCK (1, broad_of_three, 3 * PARTS, false)
+BLOCK (7, broad_of_three, 3 * PARTS, false)
+BLOCK (8, broad_of_three, 3 * PARTS, false)
+BLOCK (1, broad_of_four, 4 * PARTS, false)
+ROWS_2_TO_6 (BLOCK, broad_of_three, 3 * PARTS, false)
+ROWS_2_TO_6 (BLOCK, broad_of_four, 4 * PARTS, false)
 static const RunBlock broad_of_three[ROWS_OF_THREE + 1] = { [1] = broad_of_three_1, ROWS_2_TO_6 (ENTRY, broad_of_three)
                                                             [7] = broad_of_three_7, [8] = broad_of_three_8 };
 static const RunBlock broad_of_four[ROWS_OF_FOUR + 1] = { [1] = broad_of_four_1, ROWS_2_TO_6 (ENTRY, broad_of_four) };
