@@ -130,4 +130,19 @@ Result(%e) {output="e"}""",
 Result(%a) {output="a"}
 Result(%b) {output="b"}
 Result(%c) {output="c"}""",
+    "ends of intervals that are lost beside the other one, per channel, of five axes": """
+%x = Parameter : f32[1,2,3,4]
+%a = Const {-900} : f32[]
+%b = Const {-800} : f32[]
+%l = Const {9e15} : f32[]
+%h = Const {2550} : f32[]
+%p = FakeQuantize(%x, %a, %b, %l, %h) {levels=512} : f32[1,2,3,4]
+%k = Const {9e15,-5} : f32[1,2,1,1]
+%q = FakeQuantize(%x, %a, %b, %k, %h) {levels=512} : f32[1,2,3,4]
+%s = Const {1,2,3,1,4} : i64[5]
+%r = Reshape(%x, %s) {special_zero=false} : f32[1,2,3,1,4]
+%f = FakeQuantize(%r, %a, %b, %l, %h) {levels=512} : f32[1,2,3,1,4]
+Result(%p) {output="p"}
+Result(%q) {output="q"}
+Result(%f) {output="f"}""",
 }

@@ -268,16 +268,32 @@ beyond (LptTflWriter *w, gint64 code, gint x, gint limit, gint at, gint inside, 
 
 /* @out is @inside between the first two of @ends, and beyond them the others, between which it jumps where a run finds
  * that the interval falls or is one number. */
-static void
+static gint
 choose_ends (LptTflWriter *w, gint x, gint inside, const gint ends[4], gint out)
 {
   gint low = bound (w, TFL_LESS, ends[0], ends[1]), high = bound (w, TFL_GREATER, ends[0], ends[1]);
   inside = beyond (w, TFL_GREATER, x, high, ends[3], inside, -1);
-  beyond (w, TFL_LESS_EQUAL, x, low, ends[2], inside, out);
+  return beyond (w, TFL_LESS_EQUAL, x, low, ends[2], inside, out);
+}
+
+/* Is the upper end of the results lost beside the lower one in single precision: is out low + (out high - out low)
+ * another number? */
+static gboolean
+loses_end (LptTflWriter *w)
+{
+  LptTensor *low = lpt_node_const_in (w->node, 3), *high = lpt_node_const_in (w->node, 4);
+  g_autoptr (LptTensor) width = lpt_fold_binary (LPT_OP_SUBTRACT, high, low, LPT_DTYPE_F32);   /* NULL: not constant */
+  g_autoptr (LptTensor) sum = lpt_fold_binary (LPT_OP_ADD, width, low, LPT_DTYPE_F32);
+  g_autoptr (LptTensor) off = lpt_fold_binary (LPT_OP_SUBTRACT, sum, high, LPT_DTYPE_F32);
+  g_autoptr (LptTensor) share = lpt_fold_binary (LPT_OP_DIVIDE, off, high, LPT_DTYPE_F32);      /* 0 / 0: 0 */
+  for (gint64 i = 0; share != NULL && i < lpt_tensor_count (share); i++)
+    if (fabs (lpt_tensor_get_f64 (share, i)) > 1e-5)
+      return TRUE;
+  return FALSE;
 }
 
 /* round ((clamp (x) - low) / (high - low) (levels - 1)) / (levels - 1) (out high - out low) + out low; where the ends
- * are computed with a choice in place of the clamp */
+ * are computed, or one is lost in the sum, with a choice in place of the clamp */
 static void
 spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
 {
@@ -300,20 +316,24 @@ spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   gint steps = lpt_tfl_w_f32 (w, "steps", (double) levels - 1);
   gint width = binary (w, TFL_SUB, ends[1], ends[1], ends[0]);
   gint out_width = binary (w, TFL_SUB, ends[3], ends[3], ends[2]);
-  const gboolean constant = lpt_node_const_in (w->node, 1) != NULL && lpt_node_const_in (w->node, 2) != NULL;
-  gint v = constant ? binary (w, TFL_MINIMUM, x, binary (w, TFL_MAXIMUM, x, x, ends[0]), ends[1]) : x;
+  const gboolean clamp = lpt_node_const_in (w->node, 1) != NULL && lpt_node_const_in (w->node, 2) != NULL
+                         && !loses_end (w);
+  gint v = clamp ? binary (w, TFL_MINIMUM, x, binary (w, TFL_MAXIMUM, x, x, ends[0]), ends[1]) : x;
   v = binary (w, TFL_DIV, x, binary (w, TFL_SUB, x, v, ends[0]), width);
   v = binary (w, TFL_MUL, x, v, steps);
   v = lpt_tfl_w_step (w, TFL_ROUND, "rounded", x, 1, &v);
   v = binary (w, TFL_MUL, x, binary (w, TFL_DIV, x, v, steps), out_width);
   gint out = lpt_tfl_w_out (w, 0, layout, 1);
   const LptShape shape = w->error == NULL ? lpt_tfl_w_get (w, out)->shape : row;
-  if (flat)
-    lpt_tfl_w_reshape (w, binary (w, TFL_ADD, x, v, ends[2]), &shape, NULL, out);
-  else if (constant)
+  if (clamp && !flat)
     lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, out);
-  else
+  else if (!flat)
     choose_ends (w, x, binary (w, TFL_ADD, x, v, ends[2]), ends, out);
+  else
+    {
+      v = binary (w, TFL_ADD, x, v, ends[2]);
+      lpt_tfl_w_reshape (w, clamp ? v : choose_ends (w, x, v, ends, -1), &shape, NULL, out);
+    }
 }
 
 void
