@@ -54,6 +54,17 @@ test_skip (const char *name)
   printf ("ok %u - %s # SKIP not on this processor\n", ++tests_run, name);
 }
 
+/* How many of @n draws: one in $LPT_TEST_SHARE, where each takes many times as long (emulated, sanitized), but by
+ * night all. */
+static inline int
+test_draws (int n)
+{
+  const char *share = getenv ("LPT_TEST_SHARE");
+  const int part = share != NULL && getenv ("LPT_TEST_NIGHTLY") == NULL ? atoi (share) : 1;
+
+  return part > 1 ? n / part : n;
+}
+
 /* xorshift: the same data on every machine. */
 static uint64_t random_state = 88172645463325252ull;
 

@@ -398,7 +398,7 @@ main (void)
   LptCpu cpu = test_cpu ();
   size_t n;
   const LptGemmKernel *gemm = lpt_gemm_kernels (&n);
-  enum { N = 600 };
+  const int draws = test_draws (600);
 
   for (size_t i = 0; i < n; i++)
     {
@@ -409,7 +409,7 @@ main (void)
           test_skip (gemm[i].name);
           continue;
         }
-      for (int j = 0; j < N; j++)
+      for (int j = 0; j < draws; j++)
         {
           Case c = random_case (false);
 
@@ -420,7 +420,7 @@ main (void)
       Case deep = { .s = { 1, 9, 70, 3, 9, 70, 20, 1, 3, 3, 1, 1, 1, 1, 1, 1, 6, 6, 3, 1, 1, 1 }, .q8 = true, .planar = true };
 
       ok = run_conv (&gemm[i], &first) && run_conv (&gemm[i], &wide) && run_conv (&gemm[i], &deep) && ok;
-      test_report (ok, "convolution on %s: %d cases", gemm[i].name, N + 3);
+      test_report (ok, "convolution on %s: %d cases", gemm[i].name, draws + 3);
     }
 
   const LptDwconvKernel *dw = lpt_dwconv_kernels (&n);
@@ -434,13 +434,13 @@ main (void)
           test_skip (dw[i].name);
           continue;
         }
-      for (int j = 0; j < N; j++)
+      for (int j = 0; j < draws; j++)
         {
           Case c = random_case (true);
 
           ok = run_dwconv (&dw[i], &c) && ok;
         }
-      test_report (ok, "%s: %d cases", dw[i].name, N);
+      test_report (ok, "%s: %d cases", dw[i].name, draws);
     }
   return test_end ();
 }
