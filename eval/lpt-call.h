@@ -101,6 +101,7 @@ typedef enum
   LPT_EXEC_ALIAS = 1 << 3,   /* output 0 has the bytes of input 0 */
   LPT_EXEC_NONE  = 1 << 4,   /* not executable */
   LPT_EXEC_HELD  = 1 << 5,   /* what shapes the output is taken to fit: lpt_exec_is_held() */
+  LPT_EXEC_FILLS = 1 << 6,   /* MOVES, and fills up with what is no element of input 0 */
 } LptExecFlags;
 
 typedef struct

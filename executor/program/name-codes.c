@@ -10,8 +10,8 @@
  * no matter: a Reinterpret takes the integers. So it is with what is moved from codes and bare until then, and with
  * the outputs of the graph, which are integers either way. The graph is the program's own.
  *
- * Movements are renames and what moves, chooses or repeats elements of one input off the spatial axes: Transpose,
- * Gather, GatherElements, Broadcast, Slice. They add nothing to the data, as Pad, SpaceToBatch and windows do.
+ * Movements are renames and what moves, chooses or repeats elements of one input: Transpose, Gather, GatherElements,
+ * Broadcast, Slice, SpaceToDepth. They add nothing to the data, as Pad, SpaceToBatch and patches do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -65,10 +65,7 @@ only_moves (LptNode *node)
 {
   const guint flags = lpt_exec_op (node->op)->flags;
 
-  return node->n_out == 1 && reads_places (node, FALSE) &&
-         node->op != LPT_OP_PAD && node->op != LPT_OP_EXTRACT_IMAGE_PATCHES &&
-         ((flags & LPT_EXEC_ALIAS) != 0 ||
-          ((flags & LPT_EXEC_MOVES) != 0 && (node->info->flags & LPT_OP_F_SPATIAL) == 0));
+  return node->n_out == 1 && reads_places (node, FALSE) && (flags & LPT_EXEC_MOVES) != 0 && (flags & LPT_EXEC_FILLS) == 0;
 }
 
 /* Its outputs are elements of input 0, or of constants beside them, which mean the same where codes stand for

@@ -14,7 +14,8 @@
 #include "executor/kernels/eltwise/body.h"
 
 typedef struct {
-  __m256i    high, low, high_bias, low_bias, shift, xors;
+  __m256i    high, low, more, high_bias, low_bias, shift, xors;
+  bool       wide;
   PackLimits limits;
 } Sum;
 
@@ -24,6 +25,8 @@ add_words (const Sum *s, __m256i pairs)
   __m256i high = _mm256_add_epi32 (_mm256_madd_epi16 (pairs, s->high), s->high_bias);
   __m256i low = _mm256_add_epi32 (_mm256_madd_epi16 (pairs, s->low), s->low_bias);
 
+  if (s->wide)
+    low = _mm256_add_epi32 (low, _mm256_madd_epi16 (pairs, s->more));
   return _mm256_srav_epi32 (_mm256_add_epi32 (high, _mm256_srai_epi32 (low, 16)), s->shift);
 }
 
@@ -49,7 +52,7 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
 {
   bool byte = p->lo >= -128 && p->hi <= 255 && (p->lo >= 0 || p->hi <= 127) && p->zp >= -128 && p->zp <= 255;
   int64_t bias = p->form == LPT_ADD_SINGLE ? p->bias + ((int64_t) 1 << (p->shift - 1)) : 0;
-  int16_t low1 = (int16_t) p->m1, low2 = (int16_t) p->m2;
+  LptAddParts m1 = lpt_add_parts (p->m1), m2 = lpt_add_parts (p->m2);
   size_t whole = cols / 32 * 32;
   Sum s;
 
@@ -58,9 +61,10 @@ lpt_eltwise_add__avx2 (const LptAdd *p, size_t rows, size_t cols, const uint8_t 
       add_plain (p, rows, cols, a, lda, a_step, b, ldb, b_step, out, ldo);
       return;
     }
-  s.high = _mm256_set1_epi32 ((int32_t) ((uint32_t) (((int64_t) p->m2 - low2) >> 16) << 16
-                                         | (uint16_t) (((int64_t) p->m1 - low1) >> 16)));
-  s.low = _mm256_set1_epi32 ((int32_t) ((uint32_t) (uint16_t) low2 << 16 | (uint16_t) low1));
+  s.high = _mm256_set1_epi32 (lpt_add_pair (m1.high, m2.high));
+  s.low = _mm256_set1_epi32 (lpt_add_pair (m1.low, m2.low));
+  s.more = _mm256_set1_epi32 (lpt_add_pair (m1.more, m2.more));
+  s.wide = m1.more != 0 || m2.more != 0;
   s.high_bias = _mm256_set1_epi32 ((int32_t) (bias >> 16));
   s.low_bias = _mm256_set1_epi32 ((int32_t) (bias & 0xffff));
   s.shift = _mm256_set1_epi32 (p->shift - 16);

@@ -288,9 +288,10 @@ stage_lanes (int stage, const RequantVec *v, const PackLimits *l, __m512i x)
 /* --- sums of two codes --- */
 
 /* Single: S = m1*a + m2*b + bias + half is split into 2^16 * H + L with signed 16-bit factors, so that one dot product
- * of pairs gives each part and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
+ * of pairs gives each part (`wide`: two that of L) and floor (S / 2^shift) = (H + (L >> 16)) >> (shift - 16). */
 typedef struct {
-  __m512i    high, low, high_bias, low_bias, shift;
+  __m512i    high, low, more, high_bias, low_bias, shift;
+  bool       wide;
   __m512i    xor_a, xor_b;
   PackLimits limits;
 } PairSum;
@@ -326,11 +327,12 @@ pair_sum (const LptAdd *p)
 {
   PairSum s;
   int64_t bias = p->form == LPT_ADD_SINGLE ? p->bias + ((int64_t) 1 << (p->shift - 1)) : 0;
-  int16_t low1 = (int16_t) p->m1, low2 = (int16_t) p->m2;
-  int32_t high1 = (int32_t) (((int64_t) p->m1 - low1) >> 16), high2 = (int32_t) (((int64_t) p->m2 - low2) >> 16);
+  LptAddParts m1 = lpt_add_parts (p->m1), m2 = lpt_add_parts (p->m2);
 
-  s.high = _mm512_set1_epi32 ((int32_t) ((uint32_t) high2 << 16 | (uint16_t) high1));
-  s.low = _mm512_set1_epi32 ((int32_t) ((uint32_t) (uint16_t) low2 << 16 | (uint16_t) low1));
+  s.high = _mm512_set1_epi32 (lpt_add_pair (m1.high, m2.high));
+  s.low = _mm512_set1_epi32 (lpt_add_pair (m1.low, m2.low));
+  s.more = _mm512_set1_epi32 (lpt_add_pair (m1.more, m2.more));
+  s.wide = m1.more != 0 || m2.more != 0;
   s.high_bias = _mm512_set1_epi32 ((int32_t) (bias >> 16));
   s.low_bias = _mm512_set1_epi32 ((int32_t) (bias & 0xffff));
   s.shift = _mm512_set1_epi32 (p->shift - 16);
@@ -380,6 +382,8 @@ add_lanes (LptAddForm form, LptRequantScheme step, const PairSum *s, const AddVe
       __m512i high = _mm512_dpwssd_epi32 (s->high_bias, pairs, s->high);
       __m512i low = _mm512_dpwssd_epi32 (s->low_bias, pairs, s->low);
 
+      if (s->wide)
+        low = _mm512_dpwssd_epi32 (low, pairs, s->more);
       return _mm512_srav_epi32 (_mm512_add_epi32 (high, _mm512_srai_epi32 (low, 16)), s->shift);
     }
 

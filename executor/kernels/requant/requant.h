@@ -52,13 +52,41 @@ typedef struct {
   float            sa, sb, sc;          /* float */
 } LptAdd;
 
-/* Whether a single sum can be made of dot products of 16-bit pairs: upper and lower halves of the multipliers apart. */
+/* m = 2^16 high + low + more. Next to 2^31, where an operand has the scale of the sum but for its last digits, the upper
+ * half would be 2^15, which no 16 bits hold: there it is less, and more is what the lower half cannot take. */
+typedef struct {
+  int16_t high, low, more;
+} LptAddParts;
+
+static inline LptAddParts
+lpt_add_parts (int32_t m)
+{
+  int32_t low = (int16_t) m, high = (int32_t) (((int64_t) m - low) >> 16), rest = 0;
+
+  if (high > INT16_MAX)
+    {
+      high = INT16_MAX;
+      rest = m - (high << 16);
+      low = rest / 2;
+      rest -= low;
+    }
+  return (LptAddParts) { (int16_t) high, (int16_t) low, (int16_t) rest };
+}
+
+/* The 16-bit parts of two multipliers, as a dot product of pairs takes them. */
+static inline int32_t
+lpt_add_pair (int16_t first, int16_t second)
+{
+  return (int32_t) ((uint32_t) (uint16_t) second << 16 | (uint16_t) first);
+}
+
+/* Whether a single sum can be made of dot products of 16-bit pairs, the parts of the multipliers apart. */
 static inline bool
 lpt_add_fits_pairs (const LptAdd *p)
 {
   int64_t bias = p->bias + ((int64_t) 1 << (p->shift - 1));
 
-  return p->shift >= 16 && p->m1 < INT32_MAX - 40000 && p->m2 < INT32_MAX - 40000
+  return p->shift >= 16 && p->m1 < INT32_MAX - 1 && p->m2 < INT32_MAX - 1
          && (bias >> 16) < (1 << 30) && (bias >> 16) > -(1 << 30);
 }
 
