@@ -1,0 +1,92 @@
+/* split-max-windows.c - the maxima of a large window are those of its columns' maxima
+ *
+ *     MaxPool (x, [kh, kw])  =>  MaxPool (MaxPool (x, [1, kw]), [kh, 1])
+ *
+ * and so with each further axis. It compares kw sh + kh elements for a result instead of kh kw (sh: the stride along
+ * the other axes, whose results the first of the two makes all), and is done where that is less by a pass over memory.
+ * The same bytes: both keep the first of equal elements (0 and -0) row by row, and no NaN; padding is no element.
+ *
+ * Left alone: places of maxima that somebody reads; a result of another quantization. The graph is the program's own.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+#include <lpt/lpt-attrs.h>
+
+#include "executor/program/lpt-program-passes.h"
+#include "ir/lpt-quant-plain.h"
+
+/* Comparisons that reading and writing what is between them costs for an element. */
+#define PASS_COST 4
+
+/* Makes the window of axis @k of @attrs one element. */
+static void
+drop_axis (LptMaxPoolAttrs *attrs,
+           guint            k)
+{
+  attrs->kernel.v[k] = attrs->strides.v[k] = 1;
+  attrs->pads_begin.v[k] = attrs->pads_end.v[k] = 0;
+  if (k < attrs->dilations.n)
+    attrs->dilations.v[k] = 1;
+}
+
+/* A copy of @node that reads @x, over the last axis or over all others; NULL: it has no shape. */
+static LptNode *
+part_of (LptNode  *node,
+         LptValue *x,
+         gboolean  last)
+{
+  LptNode *part = lpt_node_clone (node, node->name, 1, &x);
+  LptMaxPoolAttrs *attrs = LPT_ATTRS (part, LptMaxPoolAttrs);
+  const guint n = attrs->kernel.n;
+
+  for (guint k = last ? 0 : n - 1; k < (last ? n - 1 : n); k++)
+    drop_axis (attrs, k);
+  lpt_value_set_quant (&part->out[0], node->out[0].quant);
+
+  return lpt_node_infer (part, NULL) ? part : NULL;
+}
+
+static gboolean
+pays (const LptMaxPoolAttrs *attrs)
+{
+  const guint n = attrs->kernel.n;
+  gint64 others = 1, strides = 1;
+
+  for (guint k = 0; k + 1 < n; k++)
+    {
+      if (attrs->kernel.v[k] > G_MAXUINT16 || others > G_MAXUINT16)
+        return FALSE;
+      others *= attrs->kernel.v[k];
+      strides *= MIN (attrs->strides.v[k], G_MAXUINT16);
+    }
+
+  return n > 1 && attrs->kernel.v[n - 1] <= G_MAXUINT16 &&
+         others * attrs->kernel.v[n - 1] > attrs->kernel.v[n - 1] * strides + others + PASS_COST;
+}
+
+static void
+visit (LptNode *node)
+{
+  LptValue *x = node->n_in == 1 ? lpt_node_in (node, 0) : NULL;
+  LptNode *last, *others;
+
+  if (node->op != LPT_OP_MAX_POOL || x == NULL || !lpt_shape_is_static (&x->shape) ||
+      !pays (LPT_ATTRS (node, LptMaxPoolAttrs)) || !lpt_quant_equal (x->quant, node->out[0].quant) ||
+      (node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0))
+    return;
+  last = part_of (node, x, TRUE);
+  others = last != NULL ? part_of (node, &last->out[0], FALSE) : NULL;
+  if (others == NULL || !lpt_shape_equal (&others->out[0].shape, &node->out[0].shape))
+    return;
+  lpt_value_replace (&node->out[0], &others->out[0], NULL);
+  lpt_node_take_name (others, node, "/window");
+  visit (others);
+}
+
+gboolean
+lpt_program_split_max_windows (LptProgram *program,
+                               GError    **error)
+{
+  return lpt_program_visit (program, visit, error);
+}
