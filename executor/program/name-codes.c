@@ -65,7 +65,8 @@ only_moves (LptNode *node)
 {
   const guint flags = lpt_exec_op (node->op)->flags;
 
-  return node->n_out == 1 && reads_places (node, FALSE) && (flags & LPT_EXEC_MOVES) != 0 && (flags & LPT_EXEC_FILLS) == 0;
+  return node->n_out == 1 && reads_places (node, FALSE) &&
+         (flags & (LPT_EXEC_MOVES | LPT_EXEC_FILLS)) == LPT_EXEC_MOVES;
 }
 
 /* Its outputs are elements of input 0, or of constants beside them, which mean the same where codes stand for

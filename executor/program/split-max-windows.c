@@ -2,8 +2,8 @@
  *
  *     MaxPool (x, [kh, kw])  =>  MaxPool (MaxPool (x, [1, kw]), [kh, 1])
  *
- * and so with each further axis. It compares kw sh + kh elements for a result instead of kh kw (sh: the stride along
- * the other axes, whose results the first of the two makes all), and is done where that is less by a pass over memory.
+ * and so with each further axis. It compares kw + kh elements for a result instead of kh kw where there are as many
+ * lines of results as of data, and is done where that is less by a pass over memory.
  * The same bytes: both keep the first of equal elements (0 and -0) row by row, and no NaN; padding is no element.
  *
  * Left alone: places of maxima that somebody reads; a result of another quantization. The graph is the program's own.
@@ -47,22 +47,24 @@ part_of (LptNode  *node,
   return lpt_node_infer (part, NULL) ? part : NULL;
 }
 
+/* For each column of the result, which all of this is a multiple of. */
 static gboolean
-pays (const LptMaxPoolAttrs *attrs)
+pays (LptNode *node)
 {
+  const LptMaxPoolAttrs *attrs = LPT_ATTRS (node, LptMaxPoolAttrs);
+  const LptShape *x = &lpt_node_in (node, 0)->shape, *y = &node->out[0].shape;
   const guint n = attrs->kernel.n;
-  gint64 others = 1, strides = 1;
+  double window = 1, lines = 1, results = 1;
 
   for (guint k = 0; k + 1 < n; k++)
     {
-      if (attrs->kernel.v[k] > G_MAXUINT16 || others > G_MAXUINT16)
-        return FALSE;
-      others *= attrs->kernel.v[k];
-      strides *= MIN (attrs->strides.v[k], G_MAXUINT16);
+      window *= (double) attrs->kernel.v[k];
+      lines *= (double) x->dims[k + 2];
+      results *= (double) y->dims[k + 2];
     }
 
-  return n > 1 && attrs->kernel.v[n - 1] <= G_MAXUINT16 &&
-         others * attrs->kernel.v[n - 1] > attrs->kernel.v[n - 1] * strides + others + PASS_COST;
+  return n > 1 && results * window * (double) attrs->kernel.v[n - 1] >
+                      lines * ((double) attrs->kernel.v[n - 1] + PASS_COST) + results * window;
 }
 
 static void
@@ -72,7 +74,7 @@ visit (LptNode *node)
   LptNode *last, *others;
 
   if (node->op != LPT_OP_MAX_POOL || x == NULL || !lpt_shape_is_static (&x->shape) ||
-      !pays (LPT_ATTRS (node, LptMaxPoolAttrs)) || !lpt_quant_equal (x->quant, node->out[0].quant) ||
+      !lpt_shape_is_static (&node->out[0].shape) || !pays (node) || !lpt_quant_equal (x->quant, node->out[0].quant) ||
       (node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0))
     return;
   last = part_of (node, x, TRUE);

@@ -146,7 +146,7 @@ distance_in_mode (LptGraph *graph, LptGraph *again, guint i, double far)
   return far;
 }
 
-/* Of the numbers that @graph computes: is one that a FakeQuantize reads NaN, or, with @infinite, is any one infinite? */
+/* Of the numbers that @source computes: is one that a FakeQuantize reads NaN, or, with @infinite, any one infinite? */
 static gboolean
 computes (LptGraph *source, gboolean infinite)
 {

@@ -11,7 +11,9 @@
 static int32_t
 random_mult (void)
 {
-  return random_range (random_u32 () % 4 ? 1 << 30 : INT32_MAX - 70000, INT32_MAX) * (random_u32 () % 8 ? 1 : -1);
+  const int32_t least = random_u32 () % 4 ? 1 << 30 : INT32_MAX - 70000;
+
+  return random_range (least, INT32_MAX) * (random_u32 () % 8 ? 1 : -1);
 }
 
 static LptAdd

@@ -210,7 +210,7 @@ void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
   size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4, done = 0;
-  const size_t wide = ldi > ldo ? SIDE : 4;
+  const size_t tall = ldi % 1024 == 0 ? SIDE : 4 * SIDE, wide = ldo % 1024 == 0 ? 4 : SIDE;
 
   if (rows == ldo && rows == 2)
     done = join_two_words (cols, in, ldi, out);
@@ -226,12 +226,12 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
       whole_rows = 0;
     }
 
-  /* Squares of blocks, so that the lines written stay in the first cache. Lines that lie far apart, mostly those of
-   * planes, may all belong to one set of it: each is read, or written, as a whole before the next. */
-  for (size_t r0 = 0; r0 < whole_rows; r0 += SIDE)
+  /* Squares that stay in the first cache, long enough for its prefetchers. Lines that lie a multiple of pages apart all
+   * belong to one set of it: no more of them than it has ways. */
+  for (size_t r0 = 0; r0 < whole_rows; r0 += tall)
     for (size_t c = 0; c < whole_cols; c += wide)
       {
-        const size_t end = whole_rows - r0 < SIDE ? whole_rows : r0 + SIDE;
+        const size_t end = whole_rows - r0 < tall ? whole_rows : r0 + tall;
         const size_t edge = whole_cols - c < wide ? whole_cols : c + wide;
         size_t r = r0;
 

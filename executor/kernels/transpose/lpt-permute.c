@@ -11,9 +11,9 @@
 #include <string.h>
 
 static const LptTransposeKernel kernels[] = {
-#define LPT_TRANSPOSE_KERNEL(set, isa)                                                                       \
-  { "transpose__" #isa, LPT_CPU_##set, lpt_transpose_bytes__##isa, lpt_transpose_halves__##isa,           \
-    lpt_transpose_words__##isa },
+#define LPT_TRANSPOSE_KERNEL(set, isa, words_isa)                                                            \
+  { "transpose__" #words_isa, LPT_CPU_##set, lpt_transpose_bytes__##isa, lpt_transpose_halves__##isa,        \
+    lpt_transpose_words__##words_isa },
 #include "executor/kernels/transpose/transpose.def"
 #undef LPT_TRANSPOSE_KERNEL
 };

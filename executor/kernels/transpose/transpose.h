@@ -20,11 +20,12 @@ typedef struct {
   void      (*words)  (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo);
 } LptTransposeKernel;
 
-#define LPT_TRANSPOSE_KERNEL(needs, isa)                                                                     \
+#define LPT_TRANSPOSE_KERNEL(needs, isa, words_isa)                                                           \
   void lpt_transpose_bytes__##isa (size_t rows, size_t cols, const uint8_t *in, size_t ldi, uint8_t *out, size_t ldo); \
   void lpt_transpose_halves__##isa (size_t rows, size_t cols, const uint16_t *in, size_t ldi, uint16_t *out, \
                                     size_t ldo);                                                             \
-  void lpt_transpose_words__##isa (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo);
+  void lpt_transpose_words__##words_isa (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out,     \
+                                         size_t ldo);
 #include "executor/kernels/transpose/transpose.def"
 #undef LPT_TRANSPOSE_KERNEL
 
