@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "executor/operators/float.h"
+#include "executor/operators/rows.h"
 #include "eval/lpt-window.h"
 
 #define TASK_WORK (1 << 17)
@@ -507,7 +508,7 @@ is_spatial (const LptProgramValue *value,
   return TRUE;
 }
 
-/* ReduceMean over the whole image: a window of its size. */
+/* ReduceMean over the whole image: a window of its size. Planes are reduced as they lie. */
 gboolean
 lpt_prepare_float_mean (LptProgram   *program,
                         LptProgramOp *op)
@@ -522,6 +523,8 @@ lpt_prepare_float_mean (LptProgram   *program,
   x = &op->in[0]->array.shape;
   if (x->rank < 3 || x->rank > 5 || !is_spatial (op->in[1], x->rank))
     return lpt_refuse (op, LPT_REMARK_AXES);
+  if (!lpt_rows_comes_last (op->in[0]) && lpt_prepare_float_reduce (program, op))
+    return TRUE;
   for (k = 0; k < 3; k++)
     {
       gint axis = x->rank - 3 + (gint) k;

@@ -7,6 +7,7 @@
  */
 
 #include "executor/operators/conv.h"
+#include "executor/operators/rows.h"
 
 /* Channels of a task where there are too few rows for the threads, and bytes that are worth several tasks. */
 #define CHANNELS 256
@@ -258,7 +259,7 @@ lpt_prepare_avg_pool (LptProgram   *program,
   return TRUE;
 }
 
-/* ReduceMean, ReduceSum, ReduceMax, ReduceMin over spatial axes that are neighbours. */
+/* ReduceMean, ReduceSum, ReduceMax, ReduceMin over spatial axes that are neighbours. Planes are reduced as they lie. */
 gboolean
 lpt_prepare_reduce (LptProgram   *program,
                     LptProgramOp *op)
@@ -289,6 +290,8 @@ lpt_prepare_reduce (LptProgram   *program,
     return lpt_refuse (op, LPT_REMARK_AXES);
   if (size[1] > MAX_ELEMENTS)
     return lpt_refuse (op, LPT_REMARK_RANGE);
+  if (!lpt_rows_comes_last (op->in[0]) && lpt_prepare_reduce_lines (program, op))
+    return TRUE;
 
   /* A row for each element before the axes, a column for each behind them. */
   s = (LptConvShape) { .batch = (gsize) x->dims[0] * size[0], .ih = size[1], .iw = size[2], .ic = (gsize) x->dims[1], .oh = 1,
