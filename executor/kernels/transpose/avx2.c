@@ -82,9 +82,9 @@ lpt_transpose_bytes__avx2 (size_t rows, size_t cols, const uint8_t *in, size_t l
       out += done * ldo;
       cols -= done;
     }
-  else if (cols == ldi && cols == 2)
+  else if (cols == ldi && (cols == 2 || cols == 3))
     {
-      done = part_two_bytes (rows, in, out, ldo);
+      done = cols == 2 ? part_two_bytes (rows, in, out, ldo) : part_three_bytes (rows, in, out, ldo);
       in += done * ldi;
       out += done;
       rows -= done;
@@ -216,9 +216,9 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
     done = join_two_words (cols, in, ldi, out);
   else if (rows == ldo && rows == 3)
     done = transpose_three (cols, in, ldi, out);
-  else if (cols == ldi && cols == 2)
+  else if (cols == ldi && (cols == 2 || cols == 3))
     {
-      size_t first = part_two_words (rows, in, out, ldo);
+      size_t first = cols == 2 ? part_two_words (rows, in, out, ldo) : part_three_words (rows, in, out, ldo);
 
       in += first * ldi;
       out += first;

@@ -1,4 +1,4 @@
-/* executor/kernels/transpose/avx512vnni.c - transposes of words in blocks of 16 x 4, whose columns are lines of the cache
+/* executor/kernels/transpose/avx512vnni.c - transposes of words in blocks of 16 x 4, whose columns are whole lines
  *
  * The last block of a side overlaps the one before it. What has fewer rows or columns than a block is avx2.c's.
  *
