@@ -1,6 +1,7 @@
 /* pool.c - MaxPool, AvgPool and the adaptive pools
  *
- * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type. A mean counts the
+ * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type; a NaN is no maximum,
+ * but among elements of which none is more than -infinity the first one is, whatever it is. A mean counts the
  * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a window
  * reach further); the mean of integers is an integer, to even from the middle, but not of those that OpenVINO computes
  * in wider types. Indices of MaxPool are positions in the axes from `axis` on, flattened.
@@ -70,10 +71,9 @@ lpt_run_max_pool (LptCall *call,
       for (oy = 0; oy < v.out[1]; oy++)
         for (ox = 0; ox < v.out[2]; ox++)
           {
-            gint64 z0, z1, y0, y1, x0, x1, best = 0;
+            gint64 z0, z1, y0, y1, x0, x1, best = -1;
             gint64 sz = cut (&v, 0, oz, &z0, &z1), sy = cut (&v, 1, oy, &y0, &y1), sx = cut (&v, 2, ox, &x0, &x1);
-            float max = lowest;
-            gboolean any = FALSE;
+            float max = -INFINITY;
 
             for (kz = z0; kz < z1; kz++)
               for (ky = y0; ky < y1; ky++)
@@ -82,12 +82,12 @@ lpt_run_max_pool (LptCall *call,
                     gint64 at = ((sz + kz * v.dilation[0]) * v.in[1] + sy + ky * v.dilation[1]) * v.in[2]
                                 + sx + kx * v.dilation[2];
 
-                    if (!any || x[at] > max)
-                      max = x[at], best = at, any = TRUE;
+                    best = best < 0 || x[at] > max ? at : best;
+                    max = x[at] > max ? x[at] : max;
                   }
-            *y++ = max;
+            *y++ = best < 0 ? lowest : x[best];
             if (indices != NULL)
-              *indices++ = (c * plane + best) % period;
+              *indices++ = (c * plane + MAX (best, 0)) % period;
           }
 
   return TRUE;

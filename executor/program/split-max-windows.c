@@ -1,10 +1,11 @@
-/* split-max-windows.c - the maxima of a large window are those of its columns' maxima
+/* split-max-windows.c - the maxima of a large window are those of its lines' maxima
  *
  *     MaxPool (x, [kh, kw])  =>  MaxPool (MaxPool (x, [1, kw]), [kh, 1])
  *
  * and so with each further axis. It compares kw + kh elements for a result instead of kh kw where there are as many
  * lines of results as of data, and is done where that is less by a pass over memory.
- * The same bytes: both keep the first of equal elements (0 and -0) row by row, and no NaN; padding is no element.
+ * The same bytes: both keep the first of equal elements (0 and -0) row by row, a number in place of a NaN, and the first
+ * element where none is more than -infinity; padding is no element.
  *
  * Left alone: places of maxima that somebody reads; a result of another quantization. The graph is the program's own.
  *
@@ -19,15 +20,16 @@
 /* Comparisons that reading and writing what is between them costs for an element. */
 #define PASS_COST 4
 
-/* Makes the window of axis @k of @attrs one element. */
+/* Makes the window of axis @k of @attrs one element. Lists that are empty stand for what it then is. */
 static void
 drop_axis (LptMaxPoolAttrs *attrs,
            guint            k)
 {
-  attrs->kernel.v[k] = attrs->strides.v[k] = 1;
-  attrs->pads_begin.v[k] = attrs->pads_end.v[k] = 0;
-  if (k < attrs->dilations.n)
-    attrs->dilations.v[k] = 1;
+  LptInts *const lists[] = { &attrs->kernel, &attrs->strides, &attrs->dilations, &attrs->pads_begin, &attrs->pads_end };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    if (k < lists[i]->n)
+      lists[i]->v[k] = i < 3;
 }
 
 /* A copy of @node that reads @x, over the last axis or over all others; NULL: it has no shape. */

@@ -26,17 +26,18 @@ fill (float *p, size_t n, bool odd)
 static float
 expected_pool (Form form, const LptFwindowTile *t, double divisor, size_t p, size_t c)
 {
-  float max = -FLT_MAX;
+  float max = -INFINITY, first = -FLT_MAX;
   double sum = 0;
 
   for (size_t tap = 0; tap < t->taps; tap++)
     {
       float x = t->x[tap][p * t->step + c];
 
-      max = tap == 0 || x > max ? x : max;
+      first = tap == 0 ? x : first;
+      max = x > max ? x : max;
       sum += x;
     }
-  return form == MAX ? max : divisor > 0 ? (float) (sum / divisor) : 0;
+  return form == MAX ? (max > -INFINITY ? max : first) : divisor > 0 ? (float) (sum / divisor) : 0;
 }
 
 /* Result of @sum at pixel @p, channel @c. */

@@ -311,15 +311,14 @@ LPT_FN (lpt_fwindow_dwconv) (const LptFwindowLine *t, const LptFgemmEnd *end)
 INLINE V
 max_lanes (const LptFwindowTile *t, size_t at, size_t n)
 {
-  V max = t->taps > 0 ? load (t->x[0] + at, n, 0.0f) : splat (-FLT_MAX);
+  const V none = splat (-INFINITY);
+  V max = none;
 
-  for (size_t tap = 1; tap < t->taps; tap++)
-    {
-      V x = load (t->x[tap] + at, n, 0.0f);
-
-      max = greater (x, max);
-    }
-  return max;
+  if (t->taps == 0)
+    return splat (-FLT_MAX);
+  for (size_t tap = 0; tap < t->taps; tap++)
+    max = greater (load (t->x[tap] + at, n, 0.0f), max);
+  return where_less (none, max, max, load (t->x[0] + at, n, 0.0f));
 }
 
 void
