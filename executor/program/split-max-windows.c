@@ -32,13 +32,14 @@ drop_axis (LptMaxPoolAttrs *attrs,
       lists[i]->v[k] = i < 3;
 }
 
-/* A copy of @node that reads @x, over the last axis or over all others; NULL: it has no shape. */
+/* A copy of @node named @name that reads @x, over the last axis or over all others; NULL: it has no shape. */
 static LptNode *
-part_of (LptNode  *node,
-         LptValue *x,
-         gboolean  last)
+part_of (LptNode    *node,
+         const char *name,
+         LptValue   *x,
+         gboolean    last)
 {
-  LptNode *part = lpt_node_clone (node, node->name, 1, &x);
+  LptNode *part = lpt_node_clone (node, name, 1, &x);
   LptMaxPoolAttrs *attrs = LPT_ATTRS (part, LptMaxPoolAttrs);
   const guint n = attrs->kernel.n;
 
@@ -73,14 +74,16 @@ static void
 visit (LptNode *node)
 {
   LptValue *x = node->n_in == 1 ? lpt_node_in (node, 0) : NULL;
+  g_autofree char *name = NULL;
   LptNode *last, *others;
 
   if (node->op != LPT_OP_MAX_POOL || x == NULL || !lpt_shape_is_static (&x->shape) ||
       !lpt_shape_is_static (&node->out[0].shape) || !pays (node) || !lpt_quant_equal (x->quant, node->out[0].quant) ||
       (node->n_out > 1 && lpt_value_n_uses (&node->out[1]) > 0))
     return;
-  last = part_of (node, x, TRUE);
-  others = last != NULL ? part_of (node, &last->out[0], FALSE) : NULL;
+  name = g_strconcat (node->name, "/lines", NULL);
+  last = part_of (node, name, x, TRUE);
+  others = last != NULL ? part_of (node, node->name, &last->out[0], FALSE) : NULL;
   if (others == NULL || !lpt_shape_equal (&others->out[0].shape, &node->out[0].shape))
     return;
   lpt_value_replace (&node->out[0], &others->out[0], NULL);
