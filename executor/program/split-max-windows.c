@@ -4,8 +4,8 @@
  *
  * and so with each further axis. It compares kw + kh elements for a result instead of kh kw where there are as many
  * lines of results as of data, and is done where that is less by a pass over memory.
- * The same bytes: both keep the first of equal elements (0 and -0) row by row, a number in place of a NaN, and the first
- * element where none is more than -infinity; padding is no element.
+ * The same bytes: both keep the first of equal elements (0 and -0) row by row, a number in place of a NaN, and the
+ * first element where none is more than -infinity; padding is no element.
  *
  * Left alone: places of maxima that somebody reads; a result of another quantization. The graph is the program's own.
  *
