@@ -24,7 +24,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 20
 SCALE, ZERO, WEIGHT_SCALE = 0.02, 120, 0.01
-TYPES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.BOOL}
+TYPES = {"f": TensorProto.FLOAT, "b": TensorProto.BOOL}
+IMAGE_RANKS = (3, 5)     # of what a convolution reads
 random = np.random.RandomState(0)
 
 
@@ -77,23 +78,24 @@ class Network:
         self.nodes.append(helper.make_node("Conv", [x, self.weights(name + "/w", drawn(made, channels, *(1,) * axes))], [name]))
         return self.pair(name)
 
-    def op(self, op, data, constants, attributes, n_out, domain=""):
+    def op(self, op, data, constants, attributes, n_out):
         names = list(data)
         for k, value in enumerate(constants):
             real = value is not None and np.asarray(value).dtype == np.float32 and np.ndim(value) > 1
             names.append("" if value is None else (self.weights if real else self.constant)("c%d" % k, value))
         outputs = ["y%d" % k for k in range(n_out)]
-        self.nodes.append(helper.make_node(op, names, outputs, domain=domain, **attributes))
+        self.nodes.append(helper.make_node(op, names, outputs, **attributes))
         return outputs
 
-    def save(self, path, outputs):
+    def model(self, outputs):
+        """With the types and, where they are found, the shapes of @outputs."""
         graph = helper.make_graph(self.nodes, "one op", self.inputs, [onnx.ValueInfoProto(name=o) for o in outputs], self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
         inferred = onnx.shape_inference.infer_shapes(model)
         for output in inferred.graph.output:
             if output.type.WhichOneof("value") is None:       # of a function of other ops
                 output.type.tensor_type.elem_type = TensorProto.FLOAT
-        onnx.save(inferred, path)
+        return inferred
 
 
 def cases():
@@ -155,7 +157,8 @@ def cases():
     yield "MatMul", [(1, 8, 128, 64), (1, 8, 64, 128)], [], {}, 1
 
 
-def build(case, quantized, place, path):
+def build(case, quantized, place):
+    """The network, or None: nothing of 1x1 reads what the op gives."""
     op, inputs, constants, attributes, n_out = case
     net = Network(quantized)
     kinds = [x if isinstance(x[0], tuple) else (x, "f") for x in inputs]
@@ -164,12 +167,14 @@ def build(case, quantized, place, path):
     if place != "alone":
         data[0] = net.pointwise(data[0], "before", shape[1], shape[1], len(shape) - 2)
     outputs = net.op(op, data, constants, attributes, n_out)
+    types = [o.type.tensor_type for o in net.model(outputs).graph.output]
+    outputs = [net.pair(o) if t.elem_type == TensorProto.FLOAT else o for o, t in zip(outputs, types)]
     if place == "between":
-        channels = {"DepthToSpace": shape[1] // 4, "SpaceToDepth": 4 * shape[1], "Concat": 2 * shape[1]}.get(op, shape[1])
-        outputs = [net.pointwise(net.pair(outputs[0]), "after", channels, shape[1], len(shape) - 2)]
-    elif kinds[0][1] == "f" and op not in ("Less", "Equal", "Cast", "ArgMax", "TopK"):
-        outputs = [net.pair(o) for o in outputs]
-    net.save(path, outputs)
+        made = [d.dim_value for d in types[0].shape.dim] if types[0].HasField("shape") else shape
+        if types[0].elem_type != TensorProto.FLOAT or not IMAGE_RANKS[0] <= len(made) <= IMAGE_RANKS[1] or 0 in made:
+            return None
+        outputs = [net.pointwise(outputs[0], "after", made[1], shape[1], len(made) - 2)]
+    return net.model(outputs)
 
 
 def name_of(case, place):
@@ -190,11 +195,13 @@ def main():
     os.makedirs(args.dir, exist_ok=True)
     for case in cases():
         shape = case[1][0]
-        if (args.ops and case[0] not in args.ops) or (args.place != "alone" and (isinstance(shape[0], tuple) or not 3 <= len(shape) <= 5)):
+        convolves = not isinstance(shape[0], tuple) and IMAGE_RANKS[0] <= len(shape) <= IMAGE_RANKS[1]
+        if (args.ops and case[0] not in args.ops) or (args.place != "alone" and not convolves):
             continue
         for form in "fq":
-            path = os.path.join(args.dir, "%s.%s.onnx" % (name_of(case, args.place), form))
-            build(case, form == "q", args.place, path)
+            model = build(case, form == "q", args.place)
+            if model is not None:
+                onnx.save(model, os.path.join(args.dir, "%s.%s.onnx" % (name_of(case, args.place), form)))
 
 
 main()
