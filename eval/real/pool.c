@@ -1,6 +1,6 @@
 /* pool.c - MaxPool, AvgPool and the adaptive pools
  *
- * Windows are cut at the borders. A maximum over padding alone is the lowest number of the type; a NaN is no maximum,
+ * Windows are cut at the borders. A MaxPool over padding alone is the lowest number of the type; a NaN is no maximum,
  * but among elements of which none is more than -infinity the first one is, whatever it is. A mean counts the
  * elements inside, or with exclude-pad off also the padding (but nothing past it: ceil rounding may let a window
  * reach further); the mean of integers is an integer, to even from the middle, but not of those that OpenVINO computes
@@ -82,8 +82,10 @@ lpt_run_max_pool (LptCall *call,
                     gint64 at = ((sz + kz * v.dilation[0]) * v.in[1] + sy + ky * v.dilation[1]) * v.in[2]
                                 + sx + kx * v.dilation[2];
 
-                    best = best < 0 || x[at] > max ? at : best;
-                    max = x[at] > max ? x[at] : max;
+                    if (x[at] > max)
+                      max = x[at], best = at;
+                    else if (best < 0)
+                      best = at;
                   }
             *y++ = best < 0 ? lowest : x[best];
             if (indices != NULL)

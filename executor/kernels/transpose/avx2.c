@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "executor/kernels/transpose/narrow.h"
+#include "executor/kernels/transpose/squares.h"
 
 #define SIDE 16
 /* Below this many rows or columns an edge block is mostly empty. */
@@ -210,7 +211,7 @@ void
 lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t ldi, uint32_t *out, size_t ldo)
 {
   size_t whole_rows = rows / 4 * 4, whole_cols = cols / 4 * 4, done = 0;
-  const size_t tall = ldi % 1024 == 0 ? SIDE : 4 * SIDE, wide = ldo % 1024 == 0 ? 4 : SIDE;
+  const WordSquare square = word_square (ldi, ldo);
 
   if (rows == ldo && rows == 2)
     done = join_two_words (cols, in, ldi, out);
@@ -226,13 +227,11 @@ lpt_transpose_words__avx2 (size_t rows, size_t cols, const uint32_t *in, size_t 
       whole_rows = 0;
     }
 
-  /* Squares that stay in the first cache, long enough for its prefetchers. Lines that lie a multiple of pages apart all
-   * belong to one set of it: no more of them than it has ways. */
-  for (size_t r0 = 0; r0 < whole_rows; r0 += tall)
-    for (size_t c = 0; c < whole_cols; c += wide)
+  for (size_t r0 = 0; r0 < whole_rows; r0 += square.rows)
+    for (size_t c = 0; c < whole_cols; c += square.cols)
       {
-        const size_t end = whole_rows - r0 < tall ? whole_rows : r0 + tall;
-        const size_t edge = whole_cols - c < wide ? whole_cols : c + wide;
+        const size_t end = whole_rows - r0 < square.rows ? whole_rows : r0 + square.rows;
+        const size_t edge = whole_cols - c < square.cols ? whole_cols : c + square.cols;
         size_t r = r0;
 
         for (; end - r >= 8; r += 8)

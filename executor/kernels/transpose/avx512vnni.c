@@ -6,9 +6,9 @@
  */
 #include "executor/kernels/transpose/transpose.h"
 
-#include <stdbool.h>
-
 #include <immintrin.h>
+
+#include "executor/kernels/transpose/squares.h"
 
 enum { ROWS = 16, COLS = 4 };
 
@@ -55,15 +55,12 @@ lpt_transpose_words__avx512vnni (size_t rows, size_t cols, const uint32_t *in, s
       return;
     }
 
-  /* Squares that stay in the first cache, long enough for its prefetchers. Lines that lie a multiple of pages apart all
-   * belong to one set of it: no more of them than it has ways. */
-  const bool far_rows = ldi % 1024 == 0, far_cols = ldo % 1024 == 0;
-  const size_t tall = far_rows ? ROWS : 4 * ROWS, wide = far_cols ? COLS : 4 * COLS;
+  const WordSquare square = word_square (ldi, ldo);
 
-  for (size_t r0 = 0; r0 < rows; r0 += tall)
-    for (size_t c0 = 0; c0 < cols; c0 += wide)
-      for (size_t r = r0; r < lesser (r0 + tall, rows); r += ROWS)
-        for (size_t c = c0; c < lesser (c0 + wide, cols); c += COLS)
+  for (size_t r0 = 0; r0 < rows; r0 += square.rows)
+    for (size_t c0 = 0; c0 < cols; c0 += square.cols)
+      for (size_t r = r0; r < lesser (r0 + square.rows, rows); r += ROWS)
+        for (size_t c = c0; c < lesser (c0 + square.cols, cols); c += COLS)
           {
             const size_t row = lesser (r, rows - ROWS), column = lesser (c, cols - COLS);
 

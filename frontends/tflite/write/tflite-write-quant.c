@@ -267,7 +267,7 @@ beyond (LptTflWriter *w, gint64 code, gint x, gint limit, gint at, gint inside, 
 }
 
 /* @out is @inside between the first two of @ends, and beyond them the others, between which it jumps where a run finds
- * that the interval falls or is one number. */
+ * that the interval falls or is one number. Returns: @out, or in place of -1 a new tensor. */
 static gint
 choose_ends (LptTflWriter *w, gint x, gint inside, const gint ends[4], gint out)
 {
@@ -326,14 +326,14 @@ spell_fake_quantize (LptTflWriter *w, LptTflLayout layout, gint64 levels)
   gint out = lpt_tfl_w_out (w, 0, layout, 1);
   const LptShape shape = w->error == NULL ? lpt_tfl_w_get (w, out)->shape : row;
   if (clamp && !flat)
-    lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, out);
-  else if (!flat)
-    choose_ends (w, x, binary (w, TFL_ADD, x, v, ends[2]), ends, out);
-  else
     {
-      v = binary (w, TFL_ADD, x, v, ends[2]);
-      lpt_tfl_w_reshape (w, clamp ? v : choose_ends (w, x, v, ends, -1), &shape, NULL, out);
+      lpt_tfl_w_op (w, TFL_ADD, 2, (gint[]) { v, ends[2] }, out);
+      return;
     }
+  v = binary (w, TFL_ADD, x, v, ends[2]);
+  v = clamp ? v : choose_ends (w, x, v, ends, flat ? -1 : out);
+  if (flat)
+    lpt_tfl_w_reshape (w, v, &shape, NULL, out);
 }
 
 void
