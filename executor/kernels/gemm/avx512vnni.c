@@ -315,69 +315,62 @@ tile (size_t mr, size_t nb, bool half, int stage, const LptGemmTile *t, int32_t 
     }
 }
 
-#define CASES6(nb) CASE (nb, 1) CASE (nb, 2) CASE (nb, 3) CASE (nb, 4) CASE (nb, 5) CASE (nb, 6)
-#define CASES8(nb) CASES6 (nb) CASE (nb, 7) CASE (nb, 8)
-#define CASES12(nb) CASES8 (nb) CASE (nb, 9) CASE (nb, 10) CASE (nb, 11) CASE (nb, 12)
-#define ALL_CASES CASES12 (1) CASES12 (2) CASES8 (3) CASES6 (4) CASE (4, 7)
+/* A function for each size of tile: the compiler finds registers for each alone. */
+#define ROWS_TO_7(each, nb, ...)                                                                             \
+  each (1, nb, __VA_ARGS__) each (2, nb, __VA_ARGS__) each (3, nb, __VA_ARGS__) each (4, nb, __VA_ARGS__)    \
+  each (5, nb, __VA_ARGS__) each (6, nb, __VA_ARGS__) each (7, nb, __VA_ARGS__)
+#define ROWS_TO_8(each, nb, ...) ROWS_TO_7 (each, nb, __VA_ARGS__) each (8, nb, __VA_ARGS__)
+#define ROWS_TO_12(each, nb, ...)                                                                            \
+  ROWS_TO_8 (each, nb, __VA_ARGS__) each (9, nb, __VA_ARGS__) each (10, nb, __VA_ARGS__)                     \
+  each (11, nb, __VA_ARGS__) each (12, nb, __VA_ARGS__)
+#define SIZES(each, ...)                                                                                     \
+  ROWS_TO_12 (each, 1, __VA_ARGS__) ROWS_TO_12 (each, 2, __VA_ARGS__)                                        \
+  ROWS_TO_8 (each, 3, __VA_ARGS__) ROWS_TO_7 (each, 4, __VA_ARGS__)
+/* Tiles of all rows that a width has are most of a block. */
+#define HALVES(each, ...) each (12, 1, __VA_ARGS__) each (12, 2, __VA_ARGS__) each (8, 3, __VA_ARGS__)
+
+#define SUMS(mr, nb, name)                                                                                   \
+  __attribute__ ((noinline)) static void name##_##nb##_##mr (const LptGemmTile *t, int32_t *acc)             \
+  { tile (mr, nb, false, STAGE_NONE, t, acc, NULL, 0, NULL); }
+#define ENTRY(mr, nb, name, ...) [nb - 1][mr - 1] = name##_##nb##_##mr,
+SIZES (SUMS, tiles)
+static void (*const tiles[4][12]) (const LptGemmTile *, int32_t *) = { SIZES (ENTRY, tiles) };
 
 void
 lpt_gemm_u8s8s32_7x64c4__avx512vnni (const LptGemmTile *t, int32_t *acc)
 {
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, false, STAGE_NONE, t, acc, NULL, 0, NULL); break;
-  switch (t->nr + t->mr)
-    {
-    ALL_CASES
-    default:
-      __builtin_unreachable ();
-    }
-#undef CASE
+  tiles[t->nr / 16 - 1][t->mr - 1] (t, acc);
 }
 
-#define CASE(nb, i) case nb * 16 + i: tile (i, nb, false, STAGE, t, NULL, params, columns, o); break;
-/* Tiles of all rows that a width has are most of a block. */
-#define HALF(nb, i) case 128 + nb * 16 + i: tile (i, nb, true, STAGE, t, NULL, params, columns, o); return;
-#define FUSED(name, stage)                                                                                   \
-  static void                                                                                                \
-  name (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)                     \
-  {                                                                                                          \
-    enum { STAGE = stage };                                                                                  \
-                                                                                                             \
-    if (columns + 8 <= t->nr)                                                                                \
-      switch (128 + t->nr + t->mr)                                                                           \
-        {                                                                                                    \
-        HALF (1, 12)                                                                                         \
-        HALF (2, 12)                                                                                         \
-        HALF (3, 8)                                                                                          \
-        default:                                                                                             \
-          break;                                                                                             \
-        }                                                                                                    \
-    switch (t->nr + t->mr)                                                                                   \
-      {                                                                                                      \
-      ALL_CASES                                                                                              \
-      default:                                                                                               \
-        __builtin_unreachable ();                                                                            \
-      }                                                                                                      \
-  }
-FUSED (fused_one_fma, STAGE_ONE_FMA)
-FUSED (fused_fma, STAGE_FMA)
-FUSED (fused_float, STAGE_FLOAT)
-FUSED (fused_single, STAGE_SINGLE)
-FUSED (fused_words, STAGE_WORDS)
-#undef FUSED
-#undef HALF
-#undef CASE
+typedef void (*RunFused) (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o);
+
+#define FUSED(mr, nb, name, stage, half)                                                                     \
+  __attribute__ ((noinline)) static void                                                                     \
+  name##_##nb##_##mr (const LptGemmTile *t, const Params *params, size_t columns, const LptGemmOut *o)       \
+  { tile (mr, nb, half, stage, t, NULL, params, columns, o); }
+#define FUSED_BY(name, stage)                                                                                \
+  SIZES (FUSED, name, stage, false)                                                                          \
+  HALVES (FUSED, name##_half, stage, true)                                                                   \
+  static const RunFused name[4][12] = { SIZES (ENTRY, name) };                                               \
+  static const RunFused name##_half[4][12] = { HALVES (ENTRY, name##_half) };
+FUSED_BY (by_one_fma, STAGE_ONE_FMA)
+FUSED_BY (by_fma, STAGE_FMA)
+FUSED_BY (by_float, STAGE_FLOAT)
+FUSED_BY (by_single, STAGE_SINGLE)
+FUSED_BY (as_words, STAGE_WORDS)
 
 void
 lpt_gemm_fused__avx512vnni (const LptGemmTile *t, const void *params, size_t columns, const LptGemmOut *o)
 {
-  switch (((const Params *) params)->stage)
-    {
-    case STAGE_ONE_FMA: fused_one_fma (t, params, columns, o); break;
-    case STAGE_FMA:     fused_fma (t, params, columns, o); break;
-    case STAGE_FLOAT:   fused_float (t, params, columns, o); break;
-    case STAGE_WORDS:   fused_words (t, params, columns, o); break;
-    default:            fused_single (t, params, columns, o); break;
-    }
+  static const RunFused *const whole[] = { [STAGE_ONE_FMA] = *by_one_fma, [STAGE_FMA] = *by_fma, [STAGE_FLOAT] = *by_float,
+                                           [STAGE_SINGLE] = *by_single, [STAGE_WORDS] = *as_words };
+  static const RunFused *const half[] = { [STAGE_ONE_FMA] = *by_one_fma_half, [STAGE_FMA] = *by_fma_half, [STAGE_FLOAT] = *by_float_half,
+                                          [STAGE_SINGLE] = *by_single_half, [STAGE_WORDS] = *as_words_half };
+  const int stage = ((const Params *) params)->stage;
+  const size_t size = (t->nr / 16 - 1) * 12 + t->mr - 1;
+  RunFused run = columns + 8 <= t->nr ? half[stage][size] : NULL;
+
+  (run ? run : whole[stage][size]) (t, params, columns, o);
 }
 
 /* Sixteen columns from j on. */
