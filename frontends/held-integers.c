@@ -59,6 +59,12 @@ is_candidate (const LptNode *node, GHashTable *wide)
 }
 
 gboolean
+lpt_node_is_held (const LptNode *node)
+{
+  return is_candidate (node, NULL) && computes (node);
+}
+
+gboolean
 lpt_graph_has_held (const LptGraph *graph)
 {
   for (guint i = 0; graph->ir_version != 0 && i < graph->nodes->len; i++)
@@ -67,7 +73,7 @@ lpt_graph_has_held (const LptGraph *graph)
       for (guint b = 0; b < lpt_node_n_bodies (node); b++)
         if (lpt_graph_has_held (lpt_node_body (node, b)))
           return TRUE;
-      if (is_candidate (node, NULL) && computes (node))
+      if (lpt_node_is_held (node))
         return TRUE;
     }
   return FALSE;

@@ -8,6 +8,8 @@
 
 #include <lpt/lpt-graph.h>
 
+/* Does it compute integers of 16 bits or fewer without quantization, which may leave their type? */
+gboolean lpt_node_is_held      (const LptNode *node);
 /* Does an op of @graph, which comes of an IR, compute small integers? */
 gboolean lpt_graph_has_held    (const LptGraph *graph);
 /* They are real numbers then, which saturate where others read them. FALSE + error: its types do not fit. */

@@ -442,6 +442,16 @@ lpt_value_add_name (LptValue   *value,
   g_ptr_array_add (value->names, g_strdup (tensor_name));
 }
 
+void
+lpt_value_take_names (LptValue *value, LptValue *from)
+{
+  guint i;
+
+  for (i = 0; from->names != NULL && i < from->names->len; i++)
+    lpt_value_add_name (value, g_ptr_array_index (from->names, i));
+  g_clear_pointer (&from->names, g_ptr_array_unref);
+}
+
 LptGraph *
 lpt_graph_copy (LptGraph *graph)
 {

@@ -3,6 +3,7 @@
  *     ArgMax (x), ArgMin (x)      Squeeze (indices of TopK (x, 1)): stable, so the first of equal ones
  *     Rsqrt (x)                   Power (x, -0.5)
  *     LinearAttention             a loop over the tokens: ov-spell-linear.c
+ *     integers that wrap          in 32 bits: ov-spell-small.c
  *
  * Exact. Left alone, and refused by the writer: the last of equal ones.
  *
@@ -11,6 +12,7 @@
 
 #include "frontends/openvino_xml/ov-spell.h"
 
+#include "frontends/held-integers.h"
 #include "frontends/mixed-types.h"
 
 #include <lpt/lpt-attrs.h>
@@ -38,6 +40,7 @@ give (LptNode *node, LptNode *last, LptValue *value, GError **error)
 {
   value->dtype = lpt_node_out (node)->dtype;
   lpt_node_take_name (last, node, "/spelled");
+  lpt_value_take_names (value, lpt_node_out (node));
   lpt_value_replace (lpt_node_out (node), value, NULL);
   return TRUE;
 }
@@ -138,7 +141,8 @@ ov_check_types (LptGraph *graph, GError **error)
 static gboolean
 is_ours (const LptNode *node)
 {
-  return is_arg (node) || node->op == LPT_OP_RSQRT || node->op == LPT_OP_LINEAR_ATTENTION;
+  return is_arg (node) || node->op == LPT_OP_RSQRT || node->op == LPT_OP_LINEAR_ATTENTION
+         || (node->graph->ir_version == 0 && lpt_node_is_held (node));
 }
 
 gboolean
@@ -188,7 +192,7 @@ ov_spell (LptGraph *graph, GError **error)
         continue;
       g_autoptr (GError) why = NULL;
       if (is_arg (node) ? spell_arg (node, &why) : node->op == LPT_OP_RSQRT ? spell_rsqrt (node, &why)
-          : ov_spell_linear_attention (node, &why))
+          : node->op == LPT_OP_LINEAR_ATTENTION ? ov_spell_linear_attention (node, &why) : ov_spell_small (node, &why))
         continue;
       /* What its words cannot say: of a scalar, with indices of 8 bits. */
       const gboolean memory = why == NULL || g_error_matches (why, LPT_ERROR, LPT_ERROR_MEMORY);

@@ -19,8 +19,9 @@ gboolean ov_check_types    (LptGraph *graph, GError **error);
 gboolean ov_needs_spelling (LptGraph *graph);
 /* Of a graph that is the caller's: others are copied before. */
 gboolean ov_spell          (LptGraph *graph, GError **error);
-/* One node: ov-spell-linear.c */
+/* One node: ov-spell-linear.c, ov-spell-small.c */
 gboolean ov_spell_linear_attention (LptNode *node, GError **error);
+gboolean ov_spell_small            (LptNode *node, GError **error);
 
 G_END_DECLS
 

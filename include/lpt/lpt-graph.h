@@ -192,6 +192,7 @@ LPT_EXPORT void      lpt_node_take_over  (LptNode *to, LptNode *from, const char
 LPT_EXPORT void      lpt_node_set_origin (LptNode *node, const char *origin);
 LPT_EXPORT void      lpt_value_set_quant (LptValue *value, LptQuant *quant);              /* takes its own reference; NULL clears */
 LPT_EXPORT void      lpt_value_add_name  (LptValue *value, const char *tensor_name);
+LPT_EXPORT void      lpt_value_take_names (LptValue *value, LptValue *from);              /* all that @from has */
 
 /* Every use of @old (but those by @except, which may be NULL) reads @value instead. */
 LPT_EXPORT void      lpt_value_replace   (LptValue *old, LptValue *value, LptNode *except);

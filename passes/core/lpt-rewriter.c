@@ -283,12 +283,8 @@ lpt_rewriter_replace (LptRewriter *rw,
                       LptValue    *value,
                       LptNode     *except)
 {
-  guint i;
-
   lpt_value_replace (old, value, except);
-  for (i = 0; old->names != NULL && i < old->names->len; i++)
-    lpt_value_add_name (value, g_ptr_array_index (old->names, i));
-  g_clear_pointer (&old->names, g_ptr_array_unref);
+  lpt_value_take_names (value, old);
   if (is_unused (old->producer))
     move_controls (rw, old->producer, value->producer);
   lpt_rewriter_drop_unused (rw, old->producer);

@@ -85,6 +85,35 @@ scatters_sums (const LptNode *node)
          LPT_ATTRS (node, LptScatterAttrs)->reduction != LPT_REDUCTION_NONE;
 }
 
+/* Is it an integer as it is, for which no number stands? */
+static gboolean
+is_plain (const LptLower *lw,
+          const LptValue *value)
+{
+  const LptForm *form = g_hash_table_lookup (lw->forms, value);
+
+  return value->quant == NULL &&
+         (form == NULL || (form->q == value && form->n == 1 && form->a[0] == 1 && form->b[0] == 0));
+}
+
+/* Does it make sums or products of small integers that are plain? They wrap, but in the graph of an OpenVINO IR. */
+static gboolean
+sums_small (const LptLower *lw,
+            const LptNode  *node)
+{
+  const LptDType dtype = node->n_out > 0 ? node->out[0].dtype : LPT_DTYPE_UNDEFINED;
+  gboolean reads = FALSE;
+  guint k;
+
+  if (node->graph->ir_version != 0 || (node->info->flags & (LPT_OP_F_PRESERVES | LPT_OP_F_MONOTONE)) != 0 ||
+      !lpt_dtype_is_integer (dtype) || lpt_dtype_bits (dtype) > 16)
+    return FALSE;
+  for (k = 0; k < node->n_in && !reads; k++)
+    reads = node->in[k].value != NULL && node->in[k].value->dtype == dtype && is_plain (lw, node->in[k].value);
+
+  return reads;
+}
+
 /* Arithmetic on integers as they are, which wraps: no real numbers stand for them. What selects gives one of its
  * operands; the passes let it select codes. */
 static gboolean
@@ -93,7 +122,7 @@ computes_integers (const LptLower *lw,
 {
   guint k;
 
-  if (((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 && !scatters_sums (node)) ||
+  if (((node->info->flags & LPT_OP_F_ELEMENTWISE) == 0 && !scatters_sums (node) && !sums_small (lw, node)) ||
       (node->info->flags & LPT_OP_F_LOWERED) ||
       ((node->info->flags & LPT_OP_F_PRESERVES) && !lw->integers) ||
       node->op == LPT_OP_CONVERT || (node->flags & LPT_NODE_RELAXED) || node->n_out == 0 ||

@@ -223,7 +223,7 @@ draw_tile (Draw *d)
 static void
 draw_broadcast (Draw *d)
 {
-  gint64 dims[LPT_MAX_RANK], map[LPT_MAX_RANK];
+  gint64 dims[LPT_MAX_RANK] = { 0 }, map[LPT_MAX_RANK] = { 0 };
   const gboolean listed = below (d, 3) == 0;
   const gint more = below (d, 2), new_axis = more == 0 ? -1 : listed ? below (d, d->shape.rank + 1) : 0;
   gint i, at = 0;
