@@ -217,6 +217,9 @@ fill_triangle (double *weights,
     weights[bin * columns + column] = (double) (high - bin) / (double) (high - centre);
 }
 
+/* A few numbers may ask for gigabytes; 512 triangles over a transform of 65,536 are as many. */
+#define MAX_WEIGHTS (1 << 24)
+
 /* Inputs: number of triangles, length of the transform, samples in a second, lowest and highest frequency */
 void
 lpt_onnx_map_mel_weight_matrix (LptOnnxNode *on)
@@ -231,7 +234,7 @@ lpt_onnx_map_mel_weight_matrix (LptOnnxNode *on)
 
   if (on->error == NULL && (n < 1 || length < 1 || rate < 1 || !(low >= 0 && high >= low)))
     lpt_onnx_fail (on, LPT_ERROR_INVALID, "%g triangles over %g samples at %g per second", columns, length, rate);
-  if (on->error == NULL && rows > G_MAXINT32 / n)
+  if (on->error == NULL && rows > MAX_WEIGHTS / n)
     lpt_onnx_unsupported (on, "%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " weights", rows, n);
   weights = on->error == NULL ? g_try_new0 (double, (gsize) (rows * n)) : NULL;
   for (gint64 i = 0; i < n + 2 && weights != NULL; i++)
